@@ -8,6 +8,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/nearest_name.h>
+#include <dragoman/core/option_spelling.h>
 #include <dragoman/core/options.h>
 
 namespace dragoman::core {
@@ -107,6 +108,28 @@ TEST(OptionReader, NeedsAnObject) {
   EXPECT_THAT(message_of([&] { OptionReader(list, "where"); }), HasSubstr("array"));
   const Json nothing;
   EXPECT_NO_THROW(OptionReader(nothing, "where").finish());
+}
+
+TEST(SpelledWithUnderscores, ChangesKeysAloneAndTakesEachOnce) {
+  EXPECT_EQ(spelled_with_underscores({{"a-b-c", "d-e"}, {"f", 1}}, "here"), Json({{"a_b_c", "d-e"}, {"f", 1}}));
+  EXPECT_EQ(spelled_with_underscores("a-b", "here"), Json("a-b"));
+  EXPECT_EQ(testing::message_of(
+                [] {
+                  spelled_with_underscores({{"a-b", 1}, {"a_b", 2}}, "here");
+                },
+                ErrorCode::kBadInput),
+            "here: 'a_b' is there twice, spelled with - and with _; leave one of them out");
+}
+
+/// A search among all keys for each of them would take minutes.
+TEST(SpelledWithUnderscores, TakesManyKeys) {
+  constexpr int kKeys = 100'000;
+  std::string text = "{";
+  for (int i = 0; i < kKeys; ++i) text += (i > 0 ? ",\"k-" : "\"k-") + std::to_string(i) + "\":1";
+  const Json many = parse_json(text + "}", "many");
+  const std::clock_t begin = std::clock();
+  EXPECT_EQ(spelled_with_underscores(many, "here").size(), many.size());
+  EXPECT_LT(std::clock() - begin, 5 * CLOCKS_PER_SEC);
 }
 
 TEST(OptionReader, WhatAFilePutIntoAMessageIsHarmlessAndShort) {

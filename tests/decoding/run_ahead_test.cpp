@@ -117,7 +117,7 @@ class Ahead final : public StepModel {
       if (options_.coarseness > 0) value = std::round(value / options_.coarseness) * options_.coarseness;
       const std::size_t first = i - i % static_cast<std::size_t>(request.candidates);
       if (i > first && value < options_.least) value = -std::numeric_limits<double>::infinity();
-      if (options_.breaks && result.tokens[first] == 5 && result.tokens[first + 1] == 7 && i == first + 1)
+      if (options_.breaks && i == first + 1 && result.tokens[first] == 5 && result.tokens[i] == 7)
         value = std::numeric_limits<double>::quiet_NaN();
     }
   }

@@ -124,10 +124,10 @@ TEST_F(LineOptionsTest, ALineMaySayHowItIsSearched) {
 TEST_F(LineOptionsTest, WhatMakesNoSenseFailsItsLineOnly) {
   const std::vector<std::pair<Json, std::string>> wrong = {
       {{{"target_prefix", 7}}, "target_prefix: must be a text"},
-      {{{"decoding", {{"beam-size", 3}, {"beam_size", 4}}}}, "decoding: beam_size is there twice"},
-      {{{"decoding", {{"beam_size", 3}, {"beam-size", 3}}}}, "decoding: beam_size is there twice"},
-      {{{"decoding", {{"n_best", 1}, {"n-best", 2}}}}, "decoding: n_best is there twice"},
-      {{{"decoding", {{"maximum-length", 1}, {"maximum_length", 2}}}}, "decoding: maximum_length is there twice"},
+      {{{"decoding", {{"beam-size", 3}, {"beam_size", 4}}}}, "decoding: 'beam_size' is there twice"},
+      {{{"decoding", {{"beam_size", 3}, {"beam-size", 3}}}}, "decoding: 'beam_size' is there twice"},
+      {{{"decoding", {{"n_best", 1}, {"n-best", 2}}}}, "decoding: 'n_best' is there twice"},
+      {{{"decoding", {{"maximum-length", 1}, {"maximum_length", 2}}}}, "decoding: 'maximum_length' is there twice"},
       {{{"target_prefix", "the </s> dog"}}, "which ends a translation"},
       {{{"target_prefix", std::string(400, 'x')}}, "translations have at most 23"},
       {{{"suppress", {1}}}, "suppress: must be a text or a list of texts"},

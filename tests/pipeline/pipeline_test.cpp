@@ -211,7 +211,7 @@ TEST_F(PipelineTest, WhereEveryLineFailsTheRunDoes) {
 TEST_F(PipelineTest, AnOptionSpelledTwiceAndAnOutputThatIsTheInputAreRefused) {
   write("in", "a\n");
   EXPECT_THAT(error_of(stages("  - translate: {model: m, beam-size: 2, beam_size: 3}\n")),
-              HasSubstr("'beam_size' stands there twice"));
+              HasSubstr("'beam_size' is there twice"));
   const std::string in = model_.file("in").string();
   EXPECT_THAT(error_of("stages:\n  - read: {path: " + in + "}\n  - write: {path: " + in + "}\n"),
               HasSubstr("which it would replace"));

@@ -201,10 +201,18 @@ TEST_F(ConfigurationFromAPipe, ThatStaysSilentIsLeftWhenASignalAsksForIt) {
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"train", "--config", "pipe.yml"}, {"run", "pipe.yml"}}) {
     BackgroundProgram program(folder_.path(), arguments);
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // a signal before the program waits ends it, too
+    // A pipe can be opened for writing without waiting when somebody reads it.
+    int pipe = -1;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (pipe < 0 && std::chrono::steady_clock::now() < end) {
+      pipe = ::open((folder_ / "pipe.yml").c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    ASSERT_GE(pipe, 0) << arguments[0];
     program.signal(SIGTERM);
     EXPECT_EQ(program.wait(), 130) << arguments[0];
     EXPECT_THAT(program.error(), HasSubstr("interrupted while reading pipe.yml"));
+    ::close(pipe);
   }
 }
 

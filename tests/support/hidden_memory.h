@@ -15,6 +15,10 @@
 
 #include <dragoman/tensor/arena.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace dragoman::testing {
 
 /// Device memory as that of a GPU: whoever touches it from the host, but for the verbs, ends with SIGSEGV. Where
@@ -121,6 +125,14 @@ class HiddenMemory : public tensor::DeviceMemory {
     const std::lock_guard lock(mutex_);
     if (--open_ == 0) mprotect(range_, used_, PROT_NONE);
   }
+  /// To be called before recorded kernels run again. They use the memory of the step that was recorded, which its
+  /// arenas have handed back since, and so have forbidden to AddressSanitizer.
+  void allow_replay() {
+#if defined(__SANITIZE_ADDRESS__)
+    const std::lock_guard lock(mutex_);
+    ASAN_UNPOISON_MEMORY_REGION(range_, used_);
+#endif
+  }
   class Open {
    public:
     explicit Open(HiddenMemory& memory) : memory_(memory) { memory_.open(); }
@@ -154,7 +166,9 @@ class HiddenMemory : public tensor::DeviceMemory {
 
   static constexpr std::size_t kRange = std::size_t{1} << 33;
 
-  static std::size_t whole_pages(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+  static std::size_t whole_pages(std::size_t bytes) {
+    return (bytes + 4095) / 4096 * 4096;
+  }
 
   std::mutex mutex_;
   char* range_;

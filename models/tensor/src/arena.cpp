@@ -58,19 +58,19 @@ bool DeviceMemory::reads_host_memory() const noexcept {
 }
 
 void DeviceMemory::copy_in(void* to, const void* from, std::size_t bytes) {
-  std::memcpy(to, from, bytes);
+  if (bytes > 0) std::memcpy(to, from, bytes);  // an empty tensor may have no place
 }
 
 void DeviceMemory::copy_out(void* to, const void* from, std::size_t bytes) {
-  std::memcpy(to, from, bytes);
+  if (bytes > 0) std::memcpy(to, from, bytes);
 }
 
 void DeviceMemory::copy(void* to, const void* from, std::size_t bytes) {
-  std::memcpy(to, from, bytes);
+  if (bytes > 0) std::memcpy(to, from, bytes);
 }
 
 void DeviceMemory::clear(void* data, std::size_t bytes) {
-  std::memset(data, 0, bytes);
+  if (bytes > 0) std::memset(data, 0, bytes);
 }
 
 DeviceMemory& host_memory() {

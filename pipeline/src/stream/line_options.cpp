@@ -9,6 +9,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/option_error.h>
+#include <dragoman/core/option_spelling.h>
 #include <dragoman/core/options.h>
 #include <dragoman/decoding/option_table.h>
 
@@ -62,19 +63,6 @@ std::vector<LineConstraint> constraints_of(const Json& value) {
   return constraints;
 }
 
-/// Keys may be spelled with '-', as in a pipeline.
-Json spelled_with_underscores(const Json& object) {
-  Json result = Json::object();
-  for (const auto& [key, value] : object.items()) {
-    std::string name = key;
-    std::ranges::replace(name, '-', '_');
-    core::require(!result.contains(name), ErrorCode::kBadInput,
-                  "{}: {} is there twice, spelled with - and with _; leave one of them out", kDecodingField, name);
-    result[name] = value;
-  }
-  return result;
-}
-
 /// Reads a record's search settings. A line may request at most the hypotheses of `usual`, or kMaxHypothesesOfLine if
 /// that is more.
 decoding::Search read_search(const Json& value, const decoding::DecodingOptions& usual) {
@@ -82,7 +70,7 @@ decoding::Search read_search(const Json& value, const decoding::DecodingOptions&
   if (value.is_null()) return search;
   core::require(value.is_object(), ErrorCode::kBadInput, "{}: must be an object with options of the search",
                 kDecodingField);
-  const Json keys = spelled_with_underscores(value);
+  const Json keys = core::spelled_with_underscores(value, kDecodingField);
   core::OptionReader reader(keys, kDecodingField);
   decoding::search_table().read(reader, search);
   reader.finish();

@@ -19,6 +19,7 @@
 #include <dragoman/core/json.h>
 #include <dragoman/core/name_hints.h>
 #include <dragoman/core/option_error.h>
+#include <dragoman/core/option_spelling.h>
 #include <dragoman/core/options.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/decoding/model_defaults.h>
@@ -30,20 +31,6 @@ namespace {
 
 using core::ErrorCode;
 using core::Json;
-
-/// Options may be written with '-' (as on the command line) or '_'.
-Json with_underscores(const Json& options, const std::string& where) {
-  if (!options.is_object()) return options;
-  Json result = Json::object();
-  for (const auto& [key, value] : options.items()) {
-    std::string name = key;
-    for (char& c : name) c = c == '-' ? '_' : c;
-    core::require(!result.contains(name), ErrorCode::kBadInput, "{}: {} stands there twice, once spelled with '-'",
-                  where, core::quote(name));
-    result[name] = value;
-  }
-  return result;
-}
 
 ReadOptions read_options(const ReadSettings& settings, const core::OptionReader& options) {
   options.check(settings.column == ReadSettings().column || settings.format == RecordFormat::kTsv, "column",
@@ -300,7 +287,7 @@ Pipeline make_pipeline(const core::Json& configuration, const std::string& where
                   "{}: stage {}: write it as `- name: {{options}}`, one name per list entry", where, number);
     const std::string name = stage.begin().key();
     const std::string place = fmt::format("{}: stage {} ({})", where, number, core::printable(name, 80));
-    builder.add(name, with_underscores(stage.begin().value(), place), place);
+    builder.add(name, core::spelled_with_underscores(stage.begin().value(), place), place);
   }
   return builder.take();
 }

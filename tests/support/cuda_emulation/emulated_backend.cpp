@@ -32,22 +32,29 @@ const tensor::KernelTable& cuda_kernels() {
 
 class KeptGraph final : public backend::cuda::LaunchGraph {
  public:
-  explicit KeptGraph(std::vector<emulation::KeptLaunch> launches) : launches_(std::move(launches)) {}
+  KeptGraph(HiddenMemory& memory, std::vector<emulation::KeptLaunch> launches)
+      : memory_(memory), launches_(std::move(launches)) {}
   void launch() override {
+    memory_.allow_replay();
     for (const emulation::KeptLaunch& launch : launches_) launch.run();
   }
 
  private:
+  HiddenMemory& memory_;
   std::vector<emulation::KeptLaunch> launches_;
 };
 
 class EmulatedCapture final : public backend::cuda::LaunchCapture {
  public:
+  explicit EmulatedCapture(HiddenMemory& memory) : memory_(memory) {}
   void begin() override { emulation::begin_capture(); }
   std::unique_ptr<backend::cuda::LaunchGraph> end() override {
-    return std::make_unique<KeptGraph>(emulation::end_capture());
+    return std::make_unique<KeptGraph>(memory_, emulation::end_capture());
   }
   void abandon() noexcept override { emulation::end_capture(); }
+
+ private:
+  HiddenMemory& memory_;
 };
 
 /// Rows of words out of numbers of 16 bits that lie either way.
@@ -185,9 +192,10 @@ void EmulatedCuda::configure(const tensor::DeviceOptions& options) {
   }
 }
 
-std::unique_ptr<tensor::StepRecorder> EmulatedCuda::make_recorder(tensor::Context&) const {
+std::unique_ptr<tensor::StepRecorder> EmulatedCuda::make_recorder(tensor::Context& context) const {
   if (!replays_) return nullptr;
-  return std::make_unique<backend::cuda::GraphRecorder>(std::make_unique<EmulatedCapture>(), &graphs_);
+  auto& memory = static_cast<HiddenMemory&>(context.memory());
+  return std::make_unique<backend::cuda::GraphRecorder>(std::make_unique<EmulatedCapture>(memory), &graphs_);
 }
 
 bool emulates_cuda() {
