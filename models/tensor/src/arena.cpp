@@ -74,7 +74,7 @@ void DeviceMemory::clear(void* data, std::size_t bytes) {
 }
 
 DeviceMemory& host_memory() {
-  static HostMemory memory;
+  static HostMemory& memory = *new HostMemory;  // lives to the end, since static objects may give memory back later
   return memory;
 }
 
