@@ -1,4 +1,5 @@
 #include "options/host_options.h"
+#include "options/kernel_times_option.h"
 #include "options/launch_options.h"
 #include "program/command.h"
 #include "version.h"
@@ -41,10 +42,10 @@ class Train final : public Command {
         "resume", po::bool_switch(&resume_),
         "go on from the last checkpoint of the output folder, as if never interrupted")(
         "fork", po::bool_switch(&fork_),
-        "go on from the last checkpoint although keys that affect results have changed")(
-        "kernel-times", po::bool_switch(&kernel_times_),
-        "on a GPU: at the end, log how long each kind of kernel took; slows the training down")(
-        "dump-config", po::bool_switch(&dump_config_), "print the configuration with every key resolved, and exit")(
+        "go on from the last checkpoint although keys that affect results have changed");
+    kernel_times_.add_to(options);
+    options.add_options()("dump-config", po::bool_switch(&dump_config_),
+                          "print the configuration with every key resolved, and exit")(
         "threads", po::value(&threads_)->value_name("N"), "overrides the key threads; results do not depend on it")(
         "device", po::value(&device_)->value_name("NAME"),
         "overrides the key device: cpu, reference (slow, double precision), a plugin's, or auto; `doctor` lists them");
@@ -82,10 +83,11 @@ class Train final : public Command {
     if (config.threads == 0) config.threads = share_of_threads(ranks);
     const training::TrainConfig& recipe = config.training;
     const tensor::Device device =  // loads the plugin that brings it
-        host.device(
-            config.device,
-            {.batch_invariant = recipe.batch_invariant, .memory = recipe.device_memory, .kernel_times = kernel_times_},
-            ranks.leads() ? session.log : core::LogSink());
+        host.device(config.device,
+                    {.batch_invariant = recipe.batch_invariant,
+                     .memory = recipe.device_memory,
+                     .kernel_times = kernel_times_.wanted()},
+                    ranks.leads() ? session.log : core::LogSink());
     if (config.device == runtime::kAutoDevice && ranks.leads())
       session.log(core::LogLevel::kInfo, fmt::format("device {}", tensor::name_of(device)));
     training::TrainerEnvironment environment = training::make_environment(host);
@@ -107,7 +109,7 @@ class Train final : public Command {
     session.saves_work_from_now();
     const training::TrainingSummary summary = trainer.run(session.stop);
     if (ranks.leads()) session.log(core::LogLevel::kInfo, describe(summary));
-    if (kernel_times_) log_kernel_times(session.log, host.runtime().backend(device).kernel_times());
+    if (kernel_times_.wanted()) KernelTimesOption::log_times(session.log, host, device);
   }
 
   void require_allowed_commands(const training::TrainingConfig& config) const {
@@ -118,15 +120,6 @@ class Train final : public Command {
           "{}: validation.metrics: a metric runs a program ({}); pass --allow-commands if you trust the file, or "
           "leave the metric out",
           config_, core::printable(command, 200));
-  }
-
-  static void log_kernel_times(const core::LogSink& log, const std::vector<tensor::KernelTime>& kernels) {
-    double all = 0;
-    for (const tensor::KernelTime& kernel : kernels) all += kernel.seconds;
-    for (const tensor::KernelTime& kernel : kernels)
-      core::log(log, core::LogLevel::kInfo,
-                fmt::format("kernel {:5.1f} % {:10.3f} ms {:8} launches  {}", 100 * kernel.seconds / all,
-                            1000 * kernel.seconds, kernel.launches, kernel.kernel));
   }
 
   /// Where a machine has several devices of a kind, each of its processes takes one.
@@ -185,7 +178,7 @@ class Train final : public Command {
   bool fork_ = false;
   bool dump_config_ = false;
   bool allow_commands_ = false;
-  bool kernel_times_ = false;
+  KernelTimesOption kernel_times_;
   std::string threads_;
   std::string device_;
   std::string collective_;

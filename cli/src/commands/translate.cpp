@@ -1,5 +1,6 @@
 #include "options/host_options.h"
 #include "options/input_guard.h"
+#include "options/kernel_times_option.h"
 #include "options/launch_options.h"
 #include "options/option_group.h"
 #include "options/stage_options.h"
@@ -59,6 +60,7 @@ class Translate final : public Command {
                         "a line that cannot be translated: keep (an empty line, counted) or fail");
     options.add(files);
     translate_.add_to(options);
+    kernel_times_.add_to(options);
     po::options_description plugins = option_group("Plugins");
     add_host_options(plugins, host_options_);
     options.add(plugins);
@@ -75,6 +77,9 @@ class Translate final : public Command {
       inputs.emplace_back(model.get<std::string>());
     require_not_an_input(write_.settings()["path"].get<std::string>(), inputs);
     plugins::Host host(host_options_);
+    const std::string device = translate_.settings()["device"].get<std::string>();
+    // The backend takes times from now on, also for the pipeline, which asks for the device itself.
+    if (kernel_times_.wanted()) host.device(device, {.kernel_times = true});
     const int threads = translate_.settings()["threads"].get<int>();
     pipeline::Pipeline pipeline = make_pipeline(host, threads);
     const pipeline::LineCounts counts = pipeline.run({.threads = threads,
@@ -84,6 +89,7 @@ class Translate final : public Command {
                                                       .progress = session.progress},
                                                      session.stop);
     if (const std::string text = pipeline::describe(counts); !text.empty()) session.log(core::LogLevel::kInfo, text);
+    if (kernel_times_.wanted()) KernelTimesOption::log_times(session.log, host, host.device(device));
   }
 
  private:
@@ -166,6 +172,7 @@ class Translate final : public Command {
   std::string format_;
   std::string split_;
   std::string on_error_;
+  KernelTimesOption kernel_times_;
   plugins::HostOptions host_options_;
 };
 

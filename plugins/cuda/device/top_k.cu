@@ -156,7 +156,7 @@ struct FindInPanels {
       find_best(first, values, own, memory);
   }
 
-  /// For the rows to be sorted.
+  /// For the rows to be sorted, of a power of two of candidates: the last panel writes those behind its own as well.
   SIMT_DEVICE void keep_all(std::int64_t row, std::int64_t first, std::int64_t count, const Shared<float>& values,
                             const Candidate (&own)[kOwnTokens]) const {
     SIMT_UNROLL
@@ -167,6 +167,12 @@ struct FindInPanels {
       arguments.scratch.ranks[place] = own[i].rank;
       arguments.scratch.tokens[place] = own[i].token;
       if (e < count) at(arguments.scratch.changed, row, first + e) = values[e];
+    }
+    if (first + count < arguments.vocabulary) return;
+    for (std::int64_t e = first + kTopKPanel + simt::thread_index(); e < arguments.scratch.candidates_of_row;
+         e += kThreads) {
+      arguments.scratch.ranks[row * arguments.scratch.candidates_of_row + e] = -INFINITY;
+      arguments.scratch.tokens[row * arguments.scratch.candidates_of_row + e] = kNoToken;
     }
   }
 

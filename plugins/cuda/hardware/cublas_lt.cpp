@@ -38,7 +38,7 @@ class Event {
   Event() { require_success(cudaEventCreate(&event_), "making an event"); }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
-  ~Event() { static_cast<void>(cudaEventDestroy(event_)); }
+  ~Event() { ignore(cudaEventDestroy(event_)); }
   void record() { require_success(cudaEventRecord(event_, cudaStreamPerThread), "recording an event"); }
   double seconds_since(const Event& begin) const {
     require_success(cudaEventSynchronize(event_), "a product");

@@ -62,7 +62,8 @@ CublasLtLoad open_library() {
 }  // namespace
 
 const CublasLtLoad& load_cublas_lt() {
-  static const CublasLtLoad load = open_library();
+  // It lives to the end, as the library itself does: a static Host, which was made before it, uses it later.
+  static const CublasLtLoad& load = *new CublasLtLoad(open_library());
   return load;
 }
 

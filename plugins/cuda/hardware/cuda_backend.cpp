@@ -13,6 +13,22 @@
 #include <dragoman/backend_cuda/install.h>
 
 namespace dragoman::backend::cuda {
+namespace {
+
+/// Tensor cores multiply bf16 from this compute capability on.
+constexpr int kLeastMajor = 8;
+
+cudaDeviceProp properties_of(int number) {
+  cudaDeviceProp properties{};
+  require_success(cudaGetDeviceProperties(&properties, number), "asking for a device");
+  return properties;
+}
+std::string description_of(int number) {
+  const cudaDeviceProp properties = properties_of(number);
+  return fmt::format("{}, sm_{}{}", properties.name, properties.major, properties.minor);
+}
+
+}  // namespace
 
 CudaBackend::CudaBackend() : Backend("cuda") {
   install_kernels(own_kernels());
@@ -22,7 +38,15 @@ CudaBackend::CudaBackend() : Backend("cuda") {
     static_cast<void>(cudaGetLastError());
     count = 0;
   }
-  for (int number = 0; number < count; ++number) memories_.push_back(std::make_unique<DeviceMemory>(number));
+  // CUDA has the fastest first. A device keeps its number, so those behind one that is too old are left out with it.
+  for (int number = 0; number < count && properties_of(number).major >= kLeastMajor; ++number)
+    memories_.push_back(std::make_unique<DeviceMemory>(number));
+  if (device_count() < count)
+    left_out_ = fmt::format(
+        "device {} is too old: {}, and the kernels are for sm_{}0 and later; CUDA_VISIBLE_DEVICES can hide it from "
+        "those "
+        "behind it",
+        device_count(), description_of(device_count()), kLeastMajor);
   libraries_.resize(memories_.size());
 }
 
@@ -40,24 +64,20 @@ tensor::ComputeType CudaBackend::training_type(tensor::ComputeChoice choice) con
 std::string CudaBackend::describe() const {
   if (memories_.empty()) {
     int driver = 0;
-    static_cast<void>(cudaDriverGetVersion(&driver));
+    ignore(cudaDriverGetVersion(&driver));
     if (driver == 0) return "no device: there is no driver; install NVIDIA's for this machine's GPU";
-    return fmt::format("no device: {}", cudaGetErrorString(absence_));
+    return fmt::format("no device: {}", left_out_.empty() ? cudaGetErrorString(absence_) : left_out_.c_str());
   }
   std::string text;
-  for (int number = 0; number < device_count(); ++number) {
-    cudaDeviceProp properties{};
-    require_success(cudaGetDeviceProperties(&properties, number), "asking for a device");
-    text += fmt::format("{}{}, sm_{}{}", number == 0 ? "" : "; ", properties.name, properties.major, properties.minor);
-  }
+  for (int number = 0; number < device_count(); ++number) text += (number == 0 ? "" : "; ") + description_of(number);
   return text;
 }
 
 std::vector<std::string> CudaBackend::details() const {
   int driver = 0;
   int runtime = 0;
-  static_cast<void>(cudaDriverGetVersion(&driver));
-  static_cast<void>(cudaRuntimeGetVersion(&runtime));
+  ignore(cudaDriverGetVersion(&driver));
+  ignore(cudaRuntimeGetVersion(&runtime));
   const auto version = [](int number) { return fmt::format("{}.{}", number / 1000, number % 1000 / 10); };
   std::vector<std::string> lines{
       fmt::format("CUDA {}, {}", version(runtime), driver == 0 ? "no driver" : "driver for CUDA " + version(driver))};
@@ -70,6 +90,7 @@ std::vector<std::string> CudaBackend::details() const {
 std::vector<std::string> CudaBackend::missing() const {
   if (memories_.empty()) return {describe()};
   std::vector<std::string> lines;
+  if (!left_out_.empty()) lines.push_back(left_out_);
   if (load_cublas_lt().api == nullptr && !options_.batch_invariant)
     lines.push_back(fmt::format("products are slower than they could be: {}", load_cublas_lt().found));
   const std::lock_guard lock(mutex_);

@@ -42,6 +42,7 @@ class CudaBackend final : public tensor::Backend {
   void open_library(tensor::Device device) const;
 
   cudaError_t absence_ = cudaSuccess;
+  std::string left_out_;  ///< why devices that the driver knows are not offered; empty if all are
   std::vector<std::unique_ptr<DeviceMemory>> memories_;
   tensor::DeviceOptions options_;
   mutable std::mutex mutex_;

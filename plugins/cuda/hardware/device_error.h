@@ -8,4 +8,10 @@ namespace dragoman::backend::cuda {
 /// `what` was attempted.
 void require_success(cudaError_t status, const char* what);
 
+/// For a call whose failure changes nothing, or is that of an earlier kernel. CUDA keeps the last failure of a thread
+/// for whoever asks next, which is the next launch: it would be told as that launch's.
+inline void ignore(cudaError_t status) noexcept {
+  if (status != cudaSuccess) static_cast<void>(cudaGetLastError());
+}
+
 }  // namespace dragoman::backend::cuda

@@ -38,14 +38,14 @@ struct Times {
         ++sum.launches;
         sum.seconds += milliseconds / 1000.0;
       }
-      static_cast<void>(cudaEventDestroy(launch.begin));
-      static_cast<void>(cudaEventDestroy(launch.end));
+      ignore(cudaEventDestroy(launch.begin));
+      ignore(cudaEventDestroy(launch.end));
     }
     pending.clear();
   }
 };
 Times& times() {
-  static Times of_process;
+  static Times& of_process = *new Times;  // lives to the end, since a static Host may launch and ask later
   return of_process;
 }
 std::atomic<bool> is_on{false};
@@ -55,7 +55,7 @@ cudaEvent_t recorded_event() {
   cudaEvent_t event = nullptr;
   if (cudaEventCreate(&event) != cudaSuccess) return nullptr;
   if (cudaEventRecord(event, cudaStreamPerThread) == cudaSuccess) return event;
-  static_cast<void>(cudaEventDestroy(event));
+  ignore(cudaEventDestroy(event));
   return nullptr;
 }
 
@@ -70,7 +70,7 @@ void launch_times::end_launch(const char* name, void* begun) noexcept {
   auto* const begin = static_cast<cudaEvent_t>(begun);
   auto* const end = recorded_event();
   if (end == nullptr) {
-    static_cast<void>(cudaEventDestroy(begin));
+    ignore(cudaEventDestroy(begin));
     return;
   }
   Times& all = times();

@@ -24,18 +24,19 @@ constexpr std::size_t kSegments = 4;
 /// The calling thread's way to a device.
 class Staging final : public StagingRing::Copier {
  public:
-  Staging() {
+  explicit Staging(int device) : device_(device) {
     require_success(cudaHostAlloc(&memory_, kSegments * kSegmentBytes, cudaHostAllocDefault), "taking pinned memory");
     ring_.emplace(memory_, kSegmentBytes, kSegments, *this);
   }
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
   ~Staging() override {
-    // At the end of the process the driver may have gone before.
-    static_cast<void>(cudaStreamSynchronize(cudaStreamPerThread));
+    // At the end of the process the driver may have gone before. The thread may have used another device since.
+    ignore(cudaSetDevice(device_));
+    ignore(cudaStreamSynchronize(cudaStreamPerThread));
     for (const cudaEvent_t event : events_)
-      if (event != nullptr) static_cast<void>(cudaEventDestroy(event));
-    static_cast<void>(cudaFreeHost(memory_));
+      if (event != nullptr) ignore(cudaEventDestroy(event));
+    ignore(cudaFreeHost(memory_));
   }
   void upload(void* to, const void* from, std::size_t bytes) { ring_->upload(to, from, bytes); }
 
@@ -53,6 +54,7 @@ class Staging final : public StagingRing::Copier {
     require_success(cudaEventSynchronize(events_.at(segment)), "copying to the device");
   }
 
+  int device_;
   void* memory_ = nullptr;
   std::array<cudaEvent_t, kSegments> events_{};
   std::optional<StagingRing> ring_;
@@ -61,7 +63,7 @@ class Staging final : public StagingRing::Copier {
 /// Events and streams belong to a device, so each has a way of its own.
 Staging& staging_of(int device) {
   static thread_local std::map<int, Staging> of_thread;
-  return of_thread[device];
+  return of_thread.try_emplace(device, device).first->second;
 }
 
 }  // namespace
@@ -82,8 +84,8 @@ class ReadRooms {
   ~ReadRooms() {
     // At the end of the process the driver may have gone before.
     for (const Room& room : free_) {
-      static_cast<void>(cudaEventDestroy(room.arrived));
-      static_cast<void>(cudaFreeHost(room.data));
+      ignore(cudaEventDestroy(room.arrived));
+      ignore(cudaFreeHost(room.data));
     }
   }
 
@@ -128,7 +130,7 @@ class Read final : public tensor::PendingRead {
   Read& operator=(const Read&) = delete;
   ~Read() override {
     // Whoever takes the room next must not be written over.
-    static_cast<void>(cudaEventSynchronize(room_.arrived));
+    ignore(cudaEventSynchronize(room_.arrived));
     rooms_->give_back(room_);
   }
   std::span<const std::byte> wait() override {
@@ -155,7 +157,7 @@ void* DeviceMemory::allocate(std::size_t bytes) {
   if (status == cudaSuccess) return data;
   use_.give_back(bytes);
   if (status != cudaErrorMemoryAllocation) require_success(status, "allocating memory");
-  static_cast<void>(cudaGetLastError());  // it is told, so it must not be found later
+  ignore(status);  // it is told below
   std::size_t free_bytes = 0;
   std::size_t all_bytes = 0;
   require_success(cudaMemGetInfo(&free_bytes, &all_bytes), "asking for free memory");
@@ -164,7 +166,7 @@ void* DeviceMemory::allocate(std::size_t bytes) {
 
 void DeviceMemory::deallocate(void* data, std::size_t bytes) noexcept {
   // Waits for the device. A failure is one of an earlier kernel, which whoever waits for its results is told.
-  static_cast<void>(cudaFree(data));
+  ignore(cudaFree(data));
   use_.give_back(bytes);
 }
 

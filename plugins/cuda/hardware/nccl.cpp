@@ -25,8 +25,8 @@ class StreamQueue final : public LinkQueue {
   ~StreamQueue() override {
     // At the end of the process the driver may have gone before.
     for (const cudaEvent_t event : {launched_, exchanged_})
-      if (event != nullptr) static_cast<void>(cudaEventDestroy(event));
-    if (stream_ != nullptr) static_cast<void>(cudaStreamDestroy(stream_));
+      if (event != nullptr) ignore(cudaEventDestroy(event));
+    if (stream_ != nullptr) ignore(cudaStreamDestroy(stream_));
   }
 
   void use() override { device::use(device_); }

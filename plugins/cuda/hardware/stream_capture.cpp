@@ -3,8 +3,6 @@
 #include "device_error.h"
 #include "use_device.h"
 
-#include <exception>
-
 namespace dragoman::backend::cuda {
 namespace {
 
@@ -15,15 +13,9 @@ class CudaGraph final : public LaunchGraph {
   }
   CudaGraph(const CudaGraph&) = delete;
   CudaGraph& operator=(const CudaGraph&) = delete;
-  ~CudaGraph() override {
-    // It may still be under way, on whatever thread its context was used last.
-    try {
-      device::use(device_);
-      static_cast<void>(cudaDeviceSynchronize());
-    } catch (const std::exception&) {  // then nothing of the device's can be saved
-    }
-    static_cast<void>(cudaGraphExecDestroy(graph_));
-  }
+  /// It may still be under way: then it is freed when it is done (NVIDIA, cuGraphExecDestroy()). Waiting for the device
+  /// would break what other threads record (NVIDIA, CUDA Programming Guide: Prohibited and Unhandled Operations).
+  ~CudaGraph() override { ignore(cudaGraphExecDestroy(graph_)); }
   void launch() override {
     device::use(device_);
     require_success(cudaGraphLaunch(graph_, cudaStreamPerThread), "launching a graph");
@@ -51,9 +43,8 @@ class StreamCapture final : public LaunchCapture {
   }
   void abandon() noexcept override {
     cudaGraph_t graph = nullptr;
-    static_cast<void>(cudaStreamEndCapture(cudaStreamPerThread, &graph));
-    if (graph != nullptr) static_cast<void>(cudaGraphDestroy(graph));
-    static_cast<void>(cudaGetLastError());  // that the capture was given up is no failure of what comes next
+    ignore(cudaStreamEndCapture(cudaStreamPerThread, &graph));
+    if (graph != nullptr) ignore(cudaGraphDestroy(graph));
   }
 
  private:

@@ -157,6 +157,24 @@ TEST_P(TopKTest, FindsWhatSoftmaxAndSortFind) {
       if (k <= problem.vocabulary) expect_right(GetParam(), problem, {.k = k}, "plain");
 }
 
+/// The power of two that is sorted may lie beyond the last panel of a vocabulary.
+TEST_P(TopKTest, SortsWhatPanelsDoNotFill) {
+  const Problem problem{1, 8, 9001};
+  for (const std::int64_t k : {65, 1024}) {
+    Rig rig(GetParam());
+    {
+      // Candidates that an earlier step has left, better than all of this one.
+      const tensor::ScratchScope scope(rig.context().arena());
+      const std::vector<double> left(std::size_t{1} << 19, 1e9);
+      rig.context().memory().copy_in(rig.context().arena().allocate(left.size() * sizeof(double)), left.data(),
+                                     left.size() * sizeof(double));
+    }
+    const double tolerance = GetParam() == Device::kReference ? 1e-11 : 2e-5;
+    const ops::TopKOptions options{.k = k};
+    expect_same(find(rig, problem, options, Form::kPlain), expected_candidates(problem, options), tolerance, "panels");
+  }
+}
+
 /// A plain weight is multiplied in the context's type by the kernel and by the composite.
 TEST_P(TopKTest, MultipliesAPlainWeightInTheTypeOfTheContext) {
   const Problem problem{5, 16, 300};

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include <dragoman/core/error.h>
+
 // A launch is done when it returns.
 void dragoman::backend::cuda::device::use(int number) {
   dragoman::testing::emulation::use_device(number);
@@ -86,6 +88,8 @@ class KernelLibrary final : public backend::cuda::GemmLibrary {
   }
   void run(const GemmShape& shape, const GemmOperands& operands, const GemmAlgorithm&, void* workspace,
            std::size_t) const override {
+    core::require(reinterpret_cast<std::uintptr_t>(workspace) % backend::cuda::kWorkspaceAlignment == 0,
+                  core::ErrorCode::kInternal, "a workspace at {}, which cuBLASLt would refuse", workspace);
     namespace device = backend::cuda::device;
     const device::Matrix c{static_cast<float*>(operands.c), shape.rows, shape.cols, shape.c_stride};
     device::Epilogue epilogue{.accumulate = shape.accumulate};

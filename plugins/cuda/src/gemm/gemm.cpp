@@ -25,13 +25,6 @@ std::size_t size_of(GemmType type) {
   return type == GemmType::kF32 ? 4 : type == GemmType::kI8 ? 1 : 2;
 }
 
-/// Rounded up in four steps from one power of two to the next.
-std::int64_t rounded(std::int64_t n) {
-  const int digits = std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(n, 1) - 1));
-  const std::int64_t step = digits > 3 ? std::int64_t{1} << (digits - 3) : 1;
-  return (n + step - 1) / step * step;
-}
-
 /// Returns the shape with its matrices stored without gaps, except for the padding of rows that the alignment requires.
 GemmShape packed(GemmShape shape) {
   const auto unit = std::max<std::int64_t>(1, shape.alignment / static_cast<std::int64_t>(size_of(shape.type)));
@@ -42,17 +35,19 @@ GemmShape packed(GemmShape shape) {
   return shape;
 }
 
-GemmQuestion question_of(const GemmShape& shape, RowBits bits) {
-  GemmQuestion question{.shape = shape, .row_stable = bits == RowBits::kStable};
-  if (question.row_stable) {
-    question.shape.rows = 0;
-    question.shape.a_stride = question.shape.b_stride = question.shape.c_stride = 0;
-    return question;
-  }
-  for (std::int64_t* number : {&question.shape.rows, &question.shape.cols, &question.shape.inner})
-    *number = rounded(*number);
-  question.shape = packed(question.shape);
-  return question;
+GemmQuestion question_of(GemmShape shape) {
+  shape.rows = 0;
+  shape.a_stride = shape.b_stride = shape.c_stride = 0;
+  return {shape};
+}
+
+/// Room for a workspace of so many bytes wherever it begins, and the first place in it that may be one.
+std::size_t workspace_room(std::size_t bytes) {
+  return bytes + kWorkspaceAlignment - 1;
+}
+void* workspace_in(void* room) {
+  const auto address = reinterpret_cast<std::uintptr_t>(room);
+  return static_cast<char*>(room) + (kWorkspaceAlignment - address % kWorkspaceAlignment) % kWorkspaceAlignment;
 }
 
 template <class T>
@@ -113,10 +108,11 @@ class LibraryGemm::Probe {
   };
   /// Nothing if it cannot be computed so.
   std::optional<Result> result(const GemmShape& shape, const GemmAlgorithm& algorithm) {
-    if (!make_workspace(shape, algorithm)) return std::nullopt;
+    const std::optional<Workspace> workspace = make_workspace(shape, algorithm);
+    if (!workspace) return std::nullopt;
     Result result{.first = {}, .last = {}, .bytes = static_cast<std::size_t>(shape.rows * shape.c_stride) * 4};
     memory_.clear(c_.data(), result.bytes);
-    library_.run(shape, operands(), algorithm, workspace_.data(), workspace_.size());
+    library_.run(shape, operands(), algorithm, workspace->data, workspace->bytes);
     result.first.resize(std::min(result.bytes, kComparedBytes));
     result.last.resize(std::min(result.bytes - result.first.size(), kComparedBytes));
     memory_.copy_out(result.first.data(), c_.data(), result.first.size());
@@ -126,8 +122,8 @@ class LibraryGemm::Probe {
     return result;
   }
   double time(const GemmShape& shape, const GemmAlgorithm& algorithm) {
-    make_workspace(shape, algorithm);
-    return library_.time(shape, operands(), algorithm, workspace_.data(), workspace_.size());
+    const Workspace workspace = make_workspace(shape, algorithm).value_or(Workspace{});
+    return library_.time(shape, operands(), algorithm, workspace.data, workspace.bytes);
   }
 
  private:
@@ -135,10 +131,16 @@ class LibraryGemm::Probe {
     return static_cast<std::size_t>(rows * stride) * size_of(type);
   }
   GemmOperands operands() const { return {a_.data(), b_.data(), c_.data(), static_cast<const float*>(bias_.data())}; }
-  bool make_workspace(const GemmShape& shape, const GemmAlgorithm& algorithm) {
+  struct Workspace {
+    void* data = nullptr;
+    std::size_t bytes = 0;
+  };
+  /// Nothing if the algorithm cannot do the shape.
+  std::optional<Workspace> make_workspace(const GemmShape& shape, const GemmAlgorithm& algorithm) {
     const std::optional<std::size_t> bytes = library_.workspace(shape, algorithm);
-    if (bytes && *bytes > workspace_.size()) workspace_ = tensor::Buffer(memory_, *bytes);
-    return bytes.has_value();
+    if (!bytes) return std::nullopt;
+    if (workspace_room(*bytes) > workspace_.size()) workspace_ = tensor::Buffer(memory_, workspace_room(*bytes));
+    return Workspace{workspace_in(workspace_.data()), *bytes};
   }
   /// Numbers between -1 and 1 (of int8 all) with all of their bits, so that another order of a sum shows. They repeat
   /// after a prime number of them, so rows differ.
@@ -207,9 +209,8 @@ void LibraryGemm::keep_answers() noexcept {
   }
 }
 
-/// The buckets of a row-stable question, as far as probes have room for them; else its own number of rows.
+/// The buckets, as far as probes have room for them.
 std::vector<std::int64_t> LibraryGemm::rows_asked(const GemmQuestion& question) const {
-  if (!question.row_stable) return {question.shape.rows};
   std::vector<std::int64_t> buckets;
   for (const std::int64_t rows : row_buckets_)
     if (buckets.empty() || rows * std::max(question.shape.cols, question.shape.inner) <= kMaxProbed)
@@ -220,8 +221,7 @@ std::vector<std::int64_t> LibraryGemm::rows_asked(const GemmQuestion& question) 
 std::vector<GemmAlgorithm> LibraryGemm::candidates_of(const GemmQuestion& question, std::int64_t rows) const {
   GemmShape shape = question.shape;
   shape.rows = rows;
-  std::vector<GemmAlgorithm> all = library_->candidates(packed(shape), !question.row_stable);
-  if (!question.row_stable) return all;
+  std::vector<GemmAlgorithm> all = library_->candidates(packed(shape), false);
   // The candidates for the largest number of rows follow.
   shape.rows = rows_asked(question).back();
   for (const GemmAlgorithm& algorithm : library_->candidates(packed(shape), false))
@@ -234,7 +234,7 @@ GemmAnswer LibraryGemm::find_answer(const GemmQuestion& question) const {
   GemmShape largest = question.shape;
   largest.rows = buckets.back();
   largest = packed(largest);
-  const std::vector<GemmAlgorithm> best = library_->candidates(largest, !question.row_stable);
+  const std::vector<GemmAlgorithm> best = library_->candidates(largest, false);
   if (best.empty()) return {};
   Probe probe(*library_, *memory_, largest);
   const auto expected = probe.result(largest, best.front());
@@ -288,21 +288,30 @@ const std::vector<GemmAlgorithm>& LibraryGemm::algorithms_for(const GemmQuestion
 }
 
 LibraryGemm::Plan LibraryGemm::make_plan(const GemmShape& shape, RowBits bits) {
-  const GemmQuestion question = question_of(shape, bits);
+  // Where a shape has its own bits the library's rule alone decides, since a stopwatch would decide otherwise on another
+  // day: algorithms that agree on one shape may cut another one's sums in different places.
+  if (bits == RowBits::kOfShape) return first_plan(library_->candidates(shape, true), 0, shape);
+  const GemmQuestion question = question_of(shape);
   const std::vector<std::int64_t> buckets = rows_asked(question);
   const std::lock_guard lock(answers_mutex_);
   const std::vector<GemmAlgorithm>& algorithms = algorithms_for(question);
   const auto bucket = static_cast<std::size_t>(std::ranges::lower_bound(buckets, shape.rows) - buckets.begin());
   // Where the algorithm for the bucket cannot do the exact shape: one of another bucket, which has the same bits.
+  return first_plan(algorithms, std::min(bucket, buckets.size() - 1), shape);
+}
+
+/// The first of the algorithms, from one of them on, that can do the shape.
+LibraryGemm::Plan LibraryGemm::first_plan(const std::vector<GemmAlgorithm>& algorithms, std::size_t from,
+                                          const GemmShape& shape) const {
   for (std::size_t i = 0; i < algorithms.size(); ++i) {
-    const GemmAlgorithm& algorithm = algorithms[(std::min(bucket, buckets.size() - 1) + i) % algorithms.size()];
+    const GemmAlgorithm& algorithm = algorithms[(from + i) % algorithms.size()];
     if (const auto bytes = library_->workspace(shape, algorithm)) return {algorithm, *bytes};
   }
   return {};
 }
 
 LibraryGemm::Plan LibraryGemm::plan(const GemmShape& shape, RowBits bits) {
-  const GemmQuestion exact{shape, bits == RowBits::kStable};
+  const std::pair exact{shape, bits};
   {
     const std::shared_lock lock(plans_mutex_);
     const auto known = plans_.find(exact);
@@ -319,7 +328,8 @@ bool LibraryGemm::run(tensor::Context& context, const GemmShape& shape, const Ge
   const Plan made = plan(shape, bits);
   if (!made.algorithm) return false;
   const tensor::ScratchScope scope(context.arena());
-  void* const workspace = made.workspace == 0 ? nullptr : context.arena().allocate(made.workspace);
+  void* const workspace =
+      made.workspace == 0 ? nullptr : workspace_in(context.arena().allocate(workspace_room(made.workspace)));
   library_->run(shape, operands, *made.algorithm, workspace, made.workspace);
   return true;
 }
@@ -409,14 +419,14 @@ struct SetGemms {
   std::vector<SetGemm> all;
 };
 SetGemms& set_gemms() {
-  static SetGemms of_process;
+  static SetGemms& of_process = *new SetGemms;  // lives to the end, since a static Host takes its products out of it
   return of_process;
 }
 
 }  // namespace
 
 Gemm& gemm_of(tensor::Device device) {
-  static PlainGemm plain;
+  static PlainGemm& plain = *new PlainGemm;
   SetGemms& set = set_gemms();
   const std::shared_lock lock(set.mutex);
   for (const SetGemm& one : set.all)

@@ -25,6 +25,9 @@ class Gemm {
   virtual void multiply(tensor::Context& context, const device::Product& product, RowBits bits) = 0;
   virtual void multiply_halves(tensor::Context& context, const device::HalfProduct& product, RowBits bits) = 0;
   virtual void multiply_int8(tensor::Context& context, const device::Int8Product& product) = 0;
+  /// Whether a column of a row-stable product of floats or halves has the same bits whatever others there are. Those of
+  /// int8 always have.
+  virtual bool is_column_stable() const noexcept = 0;
 };
 
 /// This backend's own kernels (device/product.cu, device/tile_product.cu): one order of sums for all shapes, so always
@@ -34,15 +37,16 @@ class PlainGemm final : public Gemm {
   void multiply(tensor::Context& context, const device::Product& product, RowBits bits) override;
   void multiply_halves(tensor::Context& context, const device::HalfProduct& product, RowBits bits) override;
   void multiply_int8(tensor::Context& context, const device::Int8Product& product) override;
+  bool is_column_stable() const noexcept override { return true; }
 };
 
 /// A library's algorithms, and the plain kernels where it has none that will do.
 ///
-/// The library's rule picks an algorithm, which fixes the bits. Others are timed, but only such that have shown to give
-/// the same bits, so that time decides about nothing but time: a choice that is lost, or made on a busy device, changes
-/// no result. Where rows must be stable, that algorithm is the rule's for many rows, and all that stand in for it for
-/// other numbers of rows must give its rows, bit by bit; if any number of rows has none, the plain kernels compute them
-/// all. Shapes are timed once for all that are like them, at the first of them, and the answers are kept in a file.
+/// The library's rule picks an algorithm, which fixes the bits. Where they may depend on the shape, that is all. Where
+/// rows must be stable, it is the rule's for many rows. Others are timed, but only such that give its rows, bit by bit,
+/// so time decides about nothing but time: a choice that is lost, or made on a busy device, changes no result. If any
+/// number of rows has no such algorithm, the plain kernels compute them all. A product is timed once, when it is first
+/// met, and the answers are kept in a file.
 class LibraryGemm final : public Gemm {
  public:
   /// Numbers of rows for which row-stable algorithms are looked for: what lies between takes that of the next, and what
@@ -56,6 +60,7 @@ class LibraryGemm final : public Gemm {
   void multiply(tensor::Context& context, const device::Product& product, RowBits bits) override;
   void multiply_halves(tensor::Context& context, const device::HalfProduct& product, RowBits bits) override;
   void multiply_int8(tensor::Context& context, const device::Int8Product& product) override;
+  bool is_column_stable() const noexcept override { return false; }
 
   /// Why answers could not be written; empty if they could.
   std::string trouble() const;
@@ -71,6 +76,7 @@ class LibraryGemm final : public Gemm {
   bool run(tensor::Context& context, const GemmShape& shape, const GemmOperands& operands, RowBits bits);
   Plan plan(const GemmShape& shape, RowBits bits);
   Plan make_plan(const GemmShape& shape, RowBits bits);
+  Plan first_plan(const std::vector<GemmAlgorithm>& algorithms, std::size_t from, const GemmShape& shape) const;
   const std::vector<GemmAlgorithm>& algorithms_for(const GemmQuestion& question);
   const GemmAnswer& answer(const GemmQuestion& question);
   GemmAnswer find_answer(const GemmQuestion& question) const;
@@ -87,7 +93,7 @@ class LibraryGemm final : public Gemm {
   std::vector<std::int64_t> row_buckets_;
   PlainGemm plain_;
   mutable std::shared_mutex plans_mutex_;
-  std::map<GemmQuestion, Plan> plans_;  ///< of exact shapes
+  std::map<std::pair<GemmShape, RowBits>, Plan> plans_;
   mutable std::mutex answers_mutex_;
   GemmAnswers answers_;
   std::map<GemmQuestion, std::vector<GemmAlgorithm>> algorithms_;  ///< what the answers of this process stand for

@@ -9,7 +9,7 @@
 namespace dragoman::backend::cuda {
 namespace {
 
-constexpr std::string_view kHeader = "dragoman products 1 ";
+constexpr std::string_view kHeader = "dragoman products 2 ";
 constexpr std::size_t kMaxAnswers = 100'000;
 constexpr int kMaxBuckets = 16;
 constexpr int kMaxCandidates = 64;
@@ -50,10 +50,9 @@ std::string format_answers(const GemmAnswers& answers, std::string_view identity
   std::string text = fmt::format("{}{}\n", kHeader, identity);
   for (const auto& [question, answer] : answers) {
     const GemmShape& shape = question.shape;
-    text += fmt::format("{:d} {:d} {:d} {:d} {:d} {:d} {} {} {} {} {} {} {} {}", question.row_stable,
-                        static_cast<int>(shape.type), shape.transpose_a, shape.transpose_b, shape.accumulate,
-                        shape.bias, shape.alignment, shape.rows, shape.cols, shape.inner, shape.a_stride,
-                        shape.b_stride, shape.c_stride, answer.size());
+    text += fmt::format("{:d} {:d} {:d} {:d} {:d} {} {} {} {}", static_cast<int>(shape.type), shape.transpose_a,
+                        shape.transpose_b, shape.accumulate, shape.bias, shape.alignment, shape.cols, shape.inner,
+                        answer.size());
     for (const int candidate : answer) text += fmt::format(" {}", candidate);
     text += '\n';
   }
@@ -69,16 +68,14 @@ GemmAnswers parse_answers(std::string_view text, std::string_view identity) {
     Numbers numbers(take_line(text));
     GemmQuestion question;
     GemmShape& shape = question.shape;
-    question.row_stable = numbers.next(0, 1) != 0;
     shape.type = static_cast<GemmType>(numbers.next(0, static_cast<std::int64_t>(GemmType::kI8)));
     shape.transpose_a = numbers.next(0, 1) != 0;
     shape.transpose_b = numbers.next(0, 1) != 0;
     shape.accumulate = numbers.next(0, 1) != 0;
     shape.bias = numbers.next(0, 1) != 0;
     shape.alignment = static_cast<int>(numbers.next(1, 16));
-    for (std::int64_t* number :
-         {&shape.rows, &shape.cols, &shape.inner, &shape.a_stride, &shape.b_stride, &shape.c_stride})
-      *number = numbers.next(0, kMax);
+    shape.cols = numbers.next(0, kMax);
+    shape.inner = numbers.next(0, kMax);
     GemmAnswer answer(static_cast<std::size_t>(numbers.next(0, kMaxBuckets)));
     for (int& candidate : answer) candidate = static_cast<int>(numbers.next(0, kMaxCandidates - 1));
     if (numbers.good() && numbers.at_end()) answers.insert_or_assign(question, std::move(answer));

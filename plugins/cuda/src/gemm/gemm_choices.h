@@ -9,11 +9,10 @@
 
 namespace dragoman::backend::cuda {
 
-/// What is to be computed, and how strictly. Where `row_stable`, a row's bits may not depend on the other rows, nor on
-/// how many they are; the shape's rows and strides do not count then.
+/// Which algorithms to take for products whose rows have bits that depend neither on the other rows nor on how many
+/// they are. The shape has no rows and no strides.
 struct GemmQuestion {
   GemmShape shape;
-  bool row_stable = false;
   auto operator<=>(const GemmQuestion&) const = default;
 };
 

@@ -45,6 +45,9 @@ struct GemmAlgorithm {
   bool operator==(const GemmAlgorithm&) const = default;
 };
 
+/// Of the address of a workspace, in bytes (NVIDIA, cuBLAS: cublasLtMatmul()).
+inline constexpr std::size_t kWorkspaceAlignment = 256;
+
 /// A library of matrix products, on one device. What it launches is in the order of the calling thread's stream.
 /// Thread-safe. Error{kInternal} for what fails.
 class GemmLibrary {
@@ -57,6 +60,7 @@ class GemmLibrary {
   virtual std::vector<GemmAlgorithm> candidates(const GemmShape& shape, bool split) const = 0;
   /// Bytes of scratch memory that the algorithm takes; nothing if it cannot do the shape.
   virtual std::optional<std::size_t> workspace(const GemmShape& shape, const GemmAlgorithm& algorithm) const = 0;
+  /// `workspace` is a multiple of kWorkspaceAlignment.
   virtual void run(const GemmShape& shape, const GemmOperands& operands, const GemmAlgorithm& algorithm,
                    void* workspace, std::size_t workspace_bytes) const = 0;
   /// Seconds that a run takes; waits for the device.

@@ -1,5 +1,6 @@
 #include "shortlist_outputs.h"
 
+#include "gemm/gemm.h"
 #include "kernels.h"
 #include "views.h"
 
@@ -35,6 +36,8 @@ const ShortlistOutputs& shortlist_of(const ops::ShortlistOutputs& outputs) {
 }
 
 std::unique_ptr<ops::ShortlistOutputs> kernel(Context& context, const PackedWeight& weight, std::int64_t columns) {
+  // Whether outputs are gathered depends on which sentences share a batch, so it may not show in their bits.
+  if (!tensor::is_int8(weight.type()) && !gemm_of(context.device()).is_column_stable()) return nullptr;
   return std::make_unique<ShortlistOutputs>(context.memory(), packed_of(weight, "make_shortlist_outputs"),
                                             std::max<std::int64_t>(columns, 1));
 }

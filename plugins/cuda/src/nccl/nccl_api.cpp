@@ -65,7 +65,8 @@ NcclLoad open_nccl(std::span<const char* const> files) {
 }
 
 const NcclLoad& load_nccl() {
-  static const NcclLoad load = open_nccl(kNcclFiles);
+  // It lives to the end, as the library itself does: static objects may use it later than it would be destroyed.
+  static const NcclLoad& load = *new NcclLoad(open_nccl(kNcclFiles));
   return load;
 }
 

@@ -1,0 +1,24 @@
+#include "options/kernel_times_option.h"
+
+#include <fmt/format.h>
+
+namespace dragoman::cli {
+
+namespace po = boost::program_options;
+
+void KernelTimesOption::add_to(po::options_description& options) {
+  options.add_options()("kernel-times", po::bool_switch(&wanted_),
+                        "on a GPU: at the end, log how long each kind of kernel took; slows the work down");
+}
+
+void KernelTimesOption::log_times(const core::LogSink& log, const plugins::Host& host, tensor::Device device) {
+  const std::vector<tensor::KernelTime> kernels = host.runtime().backend(device).kernel_times();
+  double all = 0;
+  for (const tensor::KernelTime& kernel : kernels) all += kernel.seconds;
+  for (const tensor::KernelTime& kernel : kernels)
+    core::log(log, core::LogLevel::kInfo,
+              fmt::format("kernel {:5.1f} % {:10.3f} ms {:8} launches  {}", 100 * kernel.seconds / all,
+                          1000 * kernel.seconds, kernel.launches, kernel.kernel));
+}
+
+}  // namespace dragoman::cli

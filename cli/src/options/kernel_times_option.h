@@ -1,0 +1,22 @@
+#pragma once
+
+#include <boost/program_options.hpp>
+
+#include <dragoman/core/log.h>
+#include <dragoman/plugins/host.h>
+
+namespace dragoman::cli {
+
+/// --kernel-times, for commands that a GPU may compute.
+class KernelTimesOption {
+ public:
+  void add_to(boost::program_options::options_description& options);
+  bool wanted() const noexcept { return wanted_; }
+  /// Logs a line for each kind of kernel that has run on the device since it was configured, the longest first.
+  static void log_times(const core::LogSink& log, const plugins::Host& host, tensor::Device device);
+
+ private:
+  bool wanted_ = false;
+};
+
+}  // namespace dragoman::cli
