@@ -72,7 +72,7 @@ const NumericOption kOptions[] = {
     {"translate -m none -i text", "--top-k", {"0"}},
     {"translate -m none -i text", "--top-p", {}},
     {"translate -m none -i text", "--seed", {"0", kMost32, kMost64}},
-    {"translate -m none -i text", "--batch-tokens", {kMost32}},
+    {"translate -m none -i text", "--batch-tokens", {"0", kMost32}},
     {"translate -m none -i text", "--rows", {"0", kMost32}},
 };
 

@@ -24,6 +24,20 @@ std::size_t bytes_of(const ScoreRequest& request) {
   return kRequestOverhead + sizeof(std::int32_t) * (request.source.size() + request.target.size());
 }
 
+/// With what the device is best given for what was left open.
+EngineOptions filled_in(EngineOptions options, const runtime::Runtime& runtime) {
+  tensor::PreferredLoad load;  // of a device that is not here each request fails, and says why
+  if (runtime.available(options.device)) load = runtime.backend(options.device).preferred_load(options.device.number());
+  const int most = core::thread_count(0);
+  if (options.threads == 0) options.threads = load.workers > 0 ? std::min(load.workers, most) : most;
+  options.threads = core::thread_count(options.threads);
+  decoding::LoopLimits& limits = options.limits;
+  if (limits.maximum_rows == 0) limits.maximum_rows = load.rows;
+  if (limits.maximum_encoder_tokens == 0) limits.maximum_encoder_tokens = load.encoder_tokens;
+  if (limits.maximum_state_bytes == 0) limits.maximum_state_bytes = load.state_bytes;
+  return options;
+}
+
 }  // namespace
 
 struct TranslationEngine::Impl {
@@ -43,10 +57,8 @@ struct TranslationEngine::Impl {
       : runtime(&engine_runtime),
         ensemble(std::move(engine_ensemble)),
         spec(ensemble.spec()),
-        options(engine_options),
-        queue(static_cast<std::size_t>(core::thread_count(options.threads)), options.latency,
-              [this] { return start_worker(); }) {
-    options.threads = core::thread_count(options.threads);
+        options(filled_in(engine_options, engine_runtime)),
+        queue(static_cast<std::size_t>(options.threads), options.latency, [this] { return start_worker(); }) {
     most_workers = static_cast<std::size_t>(options.threads);
     workers.reserve(most_workers);
   }

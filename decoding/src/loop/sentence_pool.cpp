@@ -97,6 +97,11 @@ std::int64_t SentencePool::maximum_rows() const {
   return expected_rows_ == 1 ? kOfManySentences : kOfBeams;
 }
 
+std::int64_t SentencePool::maximum_encoder_tokens() const {
+  constexpr std::int64_t kOfCaches = 256;
+  return limits_.maximum_encoder_tokens > 0 ? limits_.maximum_encoder_tokens : kOfCaches;
+}
+
 /// Refilling the pool by a quarter at a time gives the encoder a batch to work on.
 bool SentencePool::wants_more() const {
   if (exhausted_ && pending_ == nullptr) return false;
@@ -160,7 +165,7 @@ SentencePool::Active SentencePool::pull(SentenceSource& source, HypothesisSink& 
 bool SentencePool::fits(const ActiveSentence& sentence, std::int64_t group_tokens) const {
   const auto tokens_here = static_cast<std::int64_t>(sentence.state.sentence.source.size());
   if (reserved_rows_ + sentence.maximum_live > maximum_rows()) return false;
-  if (!group_.empty() && group_tokens + tokens_here > limits_.maximum_encoder_tokens) return false;
+  if (!group_.empty() && group_tokens + tokens_here > maximum_encoder_tokens()) return false;
   if (limits_.maximum_state_bytes == 0) return true;
   // A translation is about as long as its source.
   const auto expected_bytes = [&](const ActiveSentence& waiting) {

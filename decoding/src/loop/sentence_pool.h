@@ -37,6 +37,7 @@ class SentencePool {
 
  private:
   std::int64_t maximum_rows() const;
+  std::int64_t maximum_encoder_tokens() const;
   bool wants_more() const;
   void collect_group(SentenceSource& source, HypothesisSink& sink);
   Active pull(SentenceSource& source, HypothesisSink& sink, bool may_wait);

@@ -38,6 +38,10 @@ void Backend::configure(const DeviceOptions& options) {
                 name());
 }
 
+PreferredLoad Backend::preferred_load(int) const {
+  return {};
+}
+
 std::unique_ptr<StepRecorder> Backend::make_recorder(Context&) const {
   return nullptr;
 }

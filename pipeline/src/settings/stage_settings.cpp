@@ -25,10 +25,10 @@ OptionTable<decoding::LoopLimits> limits_table() {
   using Limits = decoding::LoopLimits;
   return OptionTable<Limits>()
       .group("Machine")
-      .number("batch_tokens", &Limits::maximum_encoder_tokens, {.least = 1}, "N",
-              "source tokens encoded together (no effect on results)")
+      .number("batch_tokens", &Limits::maximum_encoder_tokens, {.least = 0}, "N",
+              "source tokens encoded together; 0: what suits the device (no effect on results)")
       .number("rows", &Limits::maximum_rows, {.least = 0}, "N",
-              "hypotheses in flight per worker; 0: 64 where a sentence has one, else 96 (no effect on results)");
+              "hypotheses in flight per worker; 0: what suits the device (no effect on results)");
 }
 
 OptionTable<ModelOptions> compute_table() {

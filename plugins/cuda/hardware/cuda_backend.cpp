@@ -126,6 +126,15 @@ void CudaBackend::open_library(tensor::Device device) const {
   set_gemm(device, library.get());
 }
 
+/// Two workers, so that one launches while the other's results are read. A quarter of the memory is for what they hold,
+/// since it is moved to another place when it grows.
+tensor::PreferredLoad CudaBackend::preferred_load(int number) const {
+  constexpr int kWorkers = 2;
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t bytes = options_.memory > 0 ? options_.memory : properties_of(number).totalGlobalMem;
+  return {.workers = kWorkers, .rows = 2048, .encoder_tokens = 8192, .state_bytes = bytes / 4 / kWorkers};
+}
+
 std::unique_ptr<tensor::StepRecorder> CudaBackend::make_recorder(tensor::Context& context) const {
   open_library(context.device());
   if (options_.kernel_times) return nullptr;  // a graph is one launch

@@ -40,23 +40,28 @@ void install_kernels(tensor::KernelTable& table) {
   ops::for_each_key(ops::kRecomputingKernels, [&](auto key) { table.set(key, on_device); });
 }
 
+/// On tensor cores fp16 is as fast as bf16 and rounds to an eighth of its steps.
 tensor::ComputeType inference_type(tensor::ComputeChoice choice) {
   switch (choice) {
+    case tensor::ComputeChoice::kAuto:
+      return ComputeType::kF16;
     case tensor::ComputeChoice::kBF16:
       return ComputeType::kBF16;
     case tensor::ComputeChoice::kF16:
       return ComputeType::kF16;
     case tensor::ComputeChoice::kI8:
       return ComputeType::kI8;
-    default:
+    case tensor::ComputeChoice::kF32:
       return ComputeType::kF32;
   }
+  core::fail(core::ErrorCode::kInternal, "no number type");
 }
 
 tensor::ComputeType training_type(tensor::ComputeChoice choice) {
   core::require(choice != tensor::ComputeChoice::kI8, core::ErrorCode::kUnsupported,
                 "nothing is trained in int8; use fp32, bf16 or fp16");
-  return inference_type(choice);
+  // bf16 needs no scaled loss.
+  return choice == tensor::ComputeChoice::kAuto ? ComputeType::kBF16 : inference_type(choice);
 }
 
 }  // namespace dragoman::backend::cuda

@@ -483,6 +483,23 @@ TEST_F(TranslationEngineTest, AFailureIsThatOfItsRequest) {
                                      HasSubstr("stopped"), "", HasSubstr("999"), ""));
 }
 
+TEST_F(TranslationEngineTest, ADeviceSaysHowManyWorkersItIsBestGiven) {
+  class OneWorker final : public tensor::Backend {
+   public:
+    OneWorker() : Backend("one_worker") {}
+    int device_count() const override { return 1; }
+    tensor::DeviceMemory& memory(int) const override { return tensor::host_memory(); }
+    tensor::DType float_type() const override { return tensor::DType::kF32; }
+    std::string describe() const override { return "for a test"; }
+    tensor::PreferredLoad preferred_load(int) const override { return {.workers = 1}; }
+  };
+  runtime_.add(std::make_shared<OneWorker>());
+  const tensor::Device device = tensor::Device::of("one_worker");
+  EXPECT_EQ(TranslationEngine(runtime_, *model_, {.device = device}).threads(), 1);
+  EXPECT_EQ(TranslationEngine(runtime_, *model_, {.threads = 3, .device = device}).threads(), 3);
+  EXPECT_EQ(TranslationEngine(runtime_, *model_, EngineOptions{}).threads(), core::thread_count(0));
+}
+
 TEST_F(TranslationEngineTest, WhatCannotBeComputedWithFailsRequestByRequest) {
   TranslationEngine engine(runtime_, *model_, {.threads = 1, .device = tensor::Device::of("nowhere")});
   Client client(engine);

@@ -239,9 +239,12 @@ TuneResult Validator::tune(const nn::Seq2SeqModel& model, std::vector<std::strin
 
 std::vector<std::string> Validator::translate(const nn::Seq2SeqModel& model, const decoding::DecodingOptions& options,
                                               const core::ProgressSink& progress, const std::stop_token& stop) const {
-  engine::TranslationEngine engine(
-      *runtime_, model,
-      {.threads = executor_->threads(), .device = device_, .limits = {.maximum_encoder_tokens = config_.batch_tokens}});
+  // A device knows how many workers it is best given; the CPU has the validation's threads.
+  const tensor::PreferredLoad load = runtime_->backend(device_).preferred_load(device_.number());
+  engine::TranslationEngine engine(*runtime_, model,
+                                   {.threads = load.workers > 0 ? 0 : executor_->threads(),
+                                    .device = device_,
+                                    .limits = {.maximum_encoder_tokens = config_.batch_tokens}});
   const SequenceList& sources = corpus_->pairs().source;
   // A search for each number of tokens that translations begin with: texts of several languages may differ in it.
   std::map<std::size_t, std::shared_ptr<const decoding::SearchPlan>> searches;

@@ -20,8 +20,8 @@
 namespace dragoman::engine {
 
 struct EngineOptions {
-  /// Workers, each with its own decoding loop on one core; 0: as many as the process may keep busy. One starts when
-  /// there is work for it and lives as long as the engine. Where the operating system refuses to start so many, there
+  /// Workers, each with its own decoding loop on one core; 0: as many as the process may keep busy, or as the device is
+  /// best given (Backend::preferred_load()), which also fills in limits that are 0. One starts when there is work for it and lives as long as the engine. Where the operating system refuses to start so many, there
   /// are fewer.
   int threads = 0;
   /// Whether workers that have nothing to do share the steps of those that have, so that few sentences are done sooner.

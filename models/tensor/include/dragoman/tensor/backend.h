@@ -30,6 +30,14 @@ struct DeviceOptions {
   std::filesystem::path cache = {};
 };
 
+/// How much of a translation a device is best given at a time. Results do not depend on it. 0: as it suits a CPU.
+struct PreferredLoad {
+  int workers = 0;                  ///< threads that translate on the device
+  std::int64_t rows = 0;            ///< hypotheses that each has in flight
+  std::int64_t encoder_tokens = 0;  ///< source tokens that are encoded together
+  std::uint64_t state_bytes = 0;    ///< keys and values that each holds
+};
+
 /// All launches of a kernel.
 struct KernelTime {
   std::string kernel;
@@ -86,6 +94,8 @@ class Backend {
   /// What rows of training batches are best rounded up to, with rows that do not count, so that one batch has the
   /// shapes of another; 1, the least: not at all, where steps are not kept.
   virtual std::int64_t row_bucket() const { return 1; }
+  /// For device `number`, which is below device_count(), as it is configured.
+  virtual PreferredLoad preferred_load(int number) const;
   /// What keeps the steps of a context on one of the devices; nullptr if this kind of device does not keep steps.
   virtual std::unique_ptr<StepRecorder> make_recorder(Context& context) const;
 
