@@ -7,19 +7,6 @@
 namespace dragoman::backend::cuda::device {
 namespace {
 
-struct FirstWeights {
-  AlignmentLossRows arguments;
-
-  SIMT_DEVICE void operator()() const {
-    std::int64_t sum = 0;
-    for (std::int64_t b = 0; b + 1 < arguments.q_offsets.count; ++b) {
-      arguments.weight_offsets[b] = sum;
-      const std::int64_t queries = arguments.q_offsets.data[b + 1] - arguments.q_offsets.data[b];
-      sum += arguments.heads * queries * (arguments.k_offsets.data[b + 1] - arguments.k_offsets.data[b]);
-    }
-  }
-};
-
 struct AlignmentLoss {
   AlignmentLossRows arguments;
 
@@ -99,7 +86,7 @@ struct AlignmentLoss {
 }  // namespace
 
 void alignment_loss_rows(const AlignmentLossRows& arguments) {
-  simt::launch({1}, 1, 0, FirstWeights{arguments});
+  weight_offsets(arguments.q_offsets, arguments.k_offsets, arguments.heads, arguments.weight_offsets);
   for_each_row(arguments.q_offsets.count - 1, 0, AlignmentLoss{arguments});
 }
 

@@ -108,18 +108,6 @@ struct OnlineSoftmax {
   SIMT_DEVICE float weight(float score) const { return exponential(score, maximum) * factor(); }
 };
 
-struct WeightOffsets {
-  Attention attention;
-  SIMT_DEVICE void operator()() const {
-    std::int64_t sum = 0;
-    for (std::int64_t b = 0; b + 1 < attention.q_offsets.count; ++b) {
-      attention.weight_offsets[b] = sum;
-      const std::int64_t queries = attention.q_offsets.data[b + 1] - attention.q_offsets.data[b];
-      sum += attention.heads * queries * (attention.k_offsets.data[b + 1] - attention.k_offsets.data[b]);
-    }
-  }
-};
-
 struct Forward {
   Attention attention;
 
@@ -468,6 +456,11 @@ struct Cached {
   }
 };
 
+void find_weight_offsets(const Attention& attention) {
+  if (attention.weight_offsets != nullptr)
+    weight_offsets(attention.q_offsets, attention.k_offsets, attention.heads, attention.weight_offsets);
+}
+
 /// A warp for each head of each row.
 template <class Kernel>
 void for_each_head(std::int64_t rows, int heads, const Kernel& kernel) {
@@ -477,14 +470,14 @@ void for_each_head(std::int64_t rows, int heads, const Kernel& kernel) {
 }  // namespace
 
 void attention(const Attention& arguments) {
-  if (arguments.weight_offsets != nullptr) simt::launch({1}, 1, 0, WeightOffsets{arguments});
+  find_weight_offsets(arguments);
   if (arguments.tiles) return attention_of_tiles(arguments);
   for_each_head(arguments.q.rows, arguments.heads, Forward{arguments});
 }
 
 void attention_backward(const AttentionBackward& arguments) {
   const Attention& forward = arguments.forward;
-  simt::launch({1}, 1, 0, WeightOffsets{forward});
+  find_weight_offsets(forward);
   for_each_head(forward.q.rows, forward.heads, WeightedSums{arguments});
   if (arguments.dbias.value.data != nullptr)
     for_each_head(arguments.dbias.value.rows, forward.heads, BiasBackward{arguments});

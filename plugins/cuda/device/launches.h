@@ -149,6 +149,8 @@ struct EmbeddingBackward {
 void embedding_backward(const EmbeddingBackward& arguments);
 
 // Attention. A weight has the flat index weight_offsets[sequence] + (head * queries + query) * keys + key.
+/// Writes the first index of each sequence.
+void weight_offsets(const Ids& q_offsets, const Ids& k_offsets, int heads, std::int64_t* offsets);
 struct Attention {
   Matrix q = {};
   Matrix k = {};

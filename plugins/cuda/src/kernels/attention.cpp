@@ -30,10 +30,15 @@ device::Attention forward(const ops::AttentionArguments& arguments, std::string_
           .y = matrix(arguments.y, op)};
 }
 
-void attend(Context& context, device::Attention attention) {
-  const tensor::ScratchScope scope(context.arena());
+/// Only weights that are kept or dropped have places.
+void take_weight_offsets(Context& context, device::Attention& attention) {
   if (attention.probabilities != nullptr || attention.dropout.threshold > 0)
     attention.weight_offsets = scratch<std::int64_t>(context, attention.q_offsets.count);
+}
+
+void attend(Context& context, device::Attention attention) {
+  const tensor::ScratchScope scope(context.arena());
+  take_weight_offsets(context, attention);
   device::attention(attention);
 }
 
@@ -42,7 +47,7 @@ template <class Arguments>
 void attend_backward(Context& context, device::Attention attention, const Arguments& arguments, std::string_view op,
                      const float* dweights = nullptr) {
   const tensor::ScratchScope scope(context.arena());
-  attention.weight_offsets = scratch<std::int64_t>(context, attention.q_offsets.count);
+  take_weight_offsets(context, attention);
   device::attention_backward({.forward = attention,
                               .dy = matrix(arguments.dy, op),
                               .weighted = scratch<float>(context, attention.q.rows * attention.heads),
