@@ -31,13 +31,6 @@ SIMT_DEVICE std::int64_t least(std::int64_t a, std::int64_t b) {
   return a < b ? a : b;
 }
 
-/// Of bf16: to nearest, ties to even; NaN stays NaN.
-SIMT_DEVICE std::uint16_t to_bf16(float value) {
-  std::uint32_t bits = 0;
-  __builtin_memcpy(&bits, &value, sizeof bits);
-  if ((bits & 0x7FFFFFFFU) > 0x7F800000U) return static_cast<std::uint16_t>((bits >> 16) | 0x40U);
-  return static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16);
-}
 SIMT_DEVICE float from_bf16(std::uint16_t half) {
   const std::uint32_t bits = static_cast<std::uint32_t>(half) << 16;
   float value = 0;
@@ -47,7 +40,7 @@ SIMT_DEVICE float from_bf16(std::uint16_t half) {
 
 /// Numbers of 16 bits by the names of their words.
 SIMT_DEVICE std::uint16_t narrow(simt::Bf16, float value) {
-  return to_bf16(value);
+  return static_cast<std::uint16_t>(simt::to_word(simt::Bf16(), value, 0));
 }
 SIMT_DEVICE std::uint16_t narrow(simt::F16, float value) {
   return simt::to_f16(value);
@@ -61,7 +54,7 @@ SIMT_DEVICE float widen(simt::F16, std::uint16_t bits) {
 /// Two of them in a word, the first in the lowest bits.
 template <class Words>
 SIMT_DEVICE std::uint32_t word_of(Words words, float low, float high) {
-  return static_cast<std::uint32_t>(narrow(words, low)) | static_cast<std::uint32_t>(narrow(words, high)) << 16;
+  return simt::to_word(words, low, high);
 }
 /// Calls function(Words()) with the type's words.
 template <class Function>
@@ -70,27 +63,6 @@ void with_words(Half type, const Function& function) {
     function(simt::F16());
   else
     function(simt::Bf16());
-}
-
-/// An element function in as many threads as there are elements: f(row, col).
-template <class Function>
-struct ForEachElement {
-  std::int64_t rows;
-  std::int64_t cols;
-  Function function;
-
-  SIMT_DEVICE void operator()() const {
-    const std::int64_t step = simt::block_count() * simt::thread_count();
-    for (std::int64_t e = simt::block_index() * simt::thread_count() + simt::thread_index(); e < rows * cols; e += step)
-      function(e / cols, e % cols);
-  }
-};
-template <class Function>
-void for_each_element(std::int64_t rows, std::int64_t cols, const Function& function) {
-  constexpr std::int64_t kMaxBlocks = 1 << 16;
-  const std::int64_t blocks = blocks_of(rows * cols, kThreads);
-  simt::launch({blocks < kMaxBlocks ? blocks : kMaxBlocks}, kThreads, 0,
-               ForEachElement<Function>{rows, cols, function});
 }
 
 struct Sum {

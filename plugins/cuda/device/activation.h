@@ -1,6 +1,6 @@
 #pragma once
 
-#include "access.h"
+#include "elements.h"
 
 #include <cmath>
 
@@ -40,12 +40,39 @@ SIMT_DEVICE float activated(ops::Activation activation, float x) {
   }
 }
 
+/// activated() of neighbours, for which the function is chosen once where it is a simple one.
+template <int kWidth>
+SIMT_DEVICE void activate(ops::Activation activation, Run<kWidth>& x) {
+  if (activation == ops::Activation::kNone) return;
+  if (activation == ops::Activation::kRelu) {
+    SIMT_UNROLL
+    for (int i = 0; i < kWidth; ++i) x.values[i] = activated(ops::Activation::kRelu, x.values[i]);
+    return;
+  }
+  SIMT_UNROLL
+  for (int i = 0; i < kWidth; ++i) x.values[i] = activated(activation, x.values[i]);
+}
+
 /// What becomes of an element of a product.
 SIMT_DEVICE void write_product(const Matrix& c, const Epilogue& epilogue, std::int64_t row, std::int64_t col,
                                float value) {
   if (epilogue.bias.data != nullptr) value += at(epilogue.bias, 0, col);
   if (epilogue.pre_activation.data != nullptr) at(epilogue.pre_activation, row, col) = value;
   put(c, row, col, activated(epilogue.activation, value), epilogue.accumulate);
+}
+
+/// write_product() of neighbours.
+template <int kWidth>
+SIMT_DEVICE void write_products(const Matrix& c, const Epilogue& epilogue, std::int64_t row, std::int64_t col,
+                                Run<kWidth> values) {
+  if (epilogue.bias.data != nullptr) {
+    const Run<kWidth> bias = load_run<kWidth>(epilogue.bias, 0, col);
+    SIMT_UNROLL
+    for (int i = 0; i < kWidth; ++i) values.values[i] += bias.values[i];
+  }
+  if (epilogue.pre_activation.data != nullptr) store_run(epilogue.pre_activation, row, col, values);
+  activate(epilogue.activation, values);
+  put_run(c, row, col, values, epilogue.accumulate);
 }
 
 /// The derivative, of what the op's contract says that it needs of input and output.
@@ -68,6 +95,18 @@ SIMT_DEVICE float slope(ops::Activation activation, float x, float y) {
     default:
       return 1;
   }
+}
+/// Multiplies gradients of neighbours by slope().
+template <int kWidth>
+SIMT_DEVICE void apply_slope(ops::Activation activation, const Run<kWidth>& x, const Run<kWidth>& y,
+                             Run<kWidth>& gradients) {
+  if (activation == ops::Activation::kRelu) {
+    SIMT_UNROLL
+    for (int i = 0; i < kWidth; ++i) gradients.values[i] *= slope(ops::Activation::kRelu, x.values[i], y.values[i]);
+    return;
+  }
+  SIMT_UNROLL
+  for (int i = 0; i < kWidth; ++i) gradients.values[i] *= slope(activation, x.values[i], y.values[i]);
 }
 
 }  // namespace dragoman::backend::cuda::device

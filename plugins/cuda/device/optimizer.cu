@@ -1,4 +1,4 @@
-#include "access.h"
+#include "elements.h"
 
 #include <cmath>
 

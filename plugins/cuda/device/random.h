@@ -1,6 +1,6 @@
 #pragma once
 
-#include "access.h"
+#include "elements.h"
 
 /// core/random.h and ops/dropout.h, on the device: the same bits.
 namespace dragoman::backend::cuda::device {
@@ -9,22 +9,23 @@ struct RandomBits {
   std::uint32_t words[4];
 };
 
+SIMT_DEVICE void philox_round(std::uint32_t (&counter)[4], std::uint32_t (&key)[2]) {
+  const std::uint64_t first = std::uint64_t{0xD2511F53U} * counter[0];
+  const std::uint64_t second = std::uint64_t{0xCD9E8D57U} * counter[2];
+  counter[0] = static_cast<std::uint32_t>(second >> 32) ^ counter[1] ^ key[0];
+  counter[1] = static_cast<std::uint32_t>(second);
+  counter[2] = static_cast<std::uint32_t>(first >> 32) ^ counter[3] ^ key[1];
+  counter[3] = static_cast<std::uint32_t>(first);
+  key[0] += 0x9E3779B9U;
+  key[1] += 0xBB67AE85U;
+}
 /// core::random_block: Philox4x32-10 (Salmon et al. 2011).
 SIMT_DEVICE RandomBits random_bits(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
   std::uint32_t key[2] = {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
   std::uint32_t counter[4] = {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
                               static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)};
   SIMT_LOOP
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t first = std::uint64_t{0xD2511F53U} * counter[0];
-    const std::uint64_t second = std::uint64_t{0xCD9E8D57U} * counter[2];
-    const std::uint32_t next[4] = {
-        static_cast<std::uint32_t>(second >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(second),
-        static_cast<std::uint32_t>(first >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(first)};
-    for (int i = 0; i < 4; ++i) counter[i] = next[i];
-    key[0] += 0x9E3779B9U;
-    key[1] += 0xBB67AE85U;
-  }
+  for (int round = 0; round < 10; ++round) philox_round(counter, key);
   return {{counter[0], counter[1], counter[2], counter[3]}};
 }
 
@@ -41,9 +42,70 @@ SIMT_DEVICE float dropout_factor(const Dropout& dropout, std::int64_t element) {
   const auto index = static_cast<std::uint64_t>(element);
   const RandomBits bits =
       random_bits(dropout.key->seed, (dropout.key->step << 16) | (dropout.stream & 0xFFFFU), index / 8);
-  const std::uint32_t word = bits.words[index % 8 / 2];
+  // Not words[index % 8 / 2], which would be an array in memory.
+  const std::uint32_t low_half = index % 4 < 2 ? bits.words[0] : bits.words[1];
+  const std::uint32_t high_half = index % 4 < 2 ? bits.words[2] : bits.words[3];
+  const std::uint32_t word = index % 8 < 4 ? low_half : high_half;
   const std::uint32_t lane = index % 2 == 0 ? word & 0xFFFFU : word >> 16;
   return lane >= dropout.threshold ? dropout.scale : 0;
 }
+
+/// dropout_factor() of neighbours, with the key in registers. A block of random bits has the factors of 8 elements.
+class DropoutMask {
+ public:
+  SIMT_DEVICE explicit DropoutMask(const Dropout& dropout) : threshold_(dropout.threshold), scale_(dropout.scale) {
+    if (threshold_ == 0) return;
+    seed_ = dropout.key->seed;
+    stream_ = (dropout.key->step << 16) | (dropout.stream & 0xFFFFU);
+  }
+
+  /// Of the 4 elements from `first`, a multiple of 4.
+  SIMT_DEVICE Quad factors(std::int64_t first) const {
+    if (threshold_ == 0) return {{1, 1, 1, 1}};
+    const RandomBits bits = block(first);
+    const bool low_half = first % 8 == 0;
+    return factors_of(low_half ? bits.words[0] : bits.words[2], low_half ? bits.words[1] : bits.words[3]);
+  }
+
+  struct Two {
+    Quad first;
+    Quad second;
+  };
+  /// Of the 4 elements from each of both indices. All lanes of a warp call it, and those of two neighbouring lanes are
+  /// the 8 of a block, so each lane computes one block for itself and its neighbour.
+  SIMT_DEVICE Two factors(std::int64_t first, std::int64_t second) const {
+    if (threshold_ == 0) return {{{1, 1, 1, 1}}, {{1, 1, 1, 1}}};
+    const bool odd = simt::thread_index() % 2 != 0;
+    const RandomBits bits = block(odd ? second : first);
+    // The even lane has the block of the first elements, the odd one that of the second.
+    const std::uint32_t own[2] = {odd ? bits.words[2] : bits.words[0], odd ? bits.words[3] : bits.words[1]};
+    const std::uint32_t others[2] = {simt::shuffle_xor(odd ? bits.words[0] : bits.words[2], 1),
+                                     simt::shuffle_xor(odd ? bits.words[1] : bits.words[3], 1)};
+    const Quad of_own = factors_of(own[0], own[1]);
+    const Quad of_others = factors_of(others[0], others[1]);
+    return {odd ? of_others : of_own, odd ? of_own : of_others};
+  }
+
+ private:
+  /// random_bits() with rounds that do not wait for a loop.
+  SIMT_DEVICE RandomBits block(std::int64_t element) const {
+    const std::uint64_t index = static_cast<std::uint64_t>(element) / 8;
+    std::uint32_t key[2] = {static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32)};
+    std::uint32_t counter[4] = {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
+                                static_cast<std::uint32_t>(stream_), static_cast<std::uint32_t>(stream_ >> 32)};
+    SIMT_UNROLL
+    for (int round = 0; round < 10; ++round) philox_round(counter, key);
+    return {{counter[0], counter[1], counter[2], counter[3]}};
+  }
+  SIMT_DEVICE Quad factors_of(std::uint32_t low, std::uint32_t high) const {
+    return {{factor_of(low & 0xFFFFU), factor_of(low >> 16), factor_of(high & 0xFFFFU), factor_of(high >> 16)}};
+  }
+  SIMT_DEVICE float factor_of(std::uint32_t lane) const { return lane >= threshold_ ? scale_ : 0; }
+
+  std::uint32_t threshold_;
+  float scale_;
+  std::uint64_t seed_ = 0;
+  std::uint64_t stream_ = 0;
+};
 
 }  // namespace dragoman::backend::cuda::device

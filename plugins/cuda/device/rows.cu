@@ -25,46 +25,73 @@ struct Scatter {
   View<T> y;
   SIMT_DEVICE void operator()(std::int64_t i, std::int64_t j) const { at(y, rows.data[i], j) = at(x, i, j); }
 };
-template <class Words>
+template <class Words, int kWidth>
 struct ScatterAs {
   Matrix x;
   Ids rows;
   HalfMatrix y;
   SIMT_DEVICE void operator()(std::int64_t i, std::int64_t j) const {
-    at(y, rows.data[i], j) = narrow(Words(), at(x, i, j));
+    const Run<kWidth> run = load_run<kWidth>(x, i, j);
+    simt::Vector<std::uint16_t, kWidth> halves;
+    SIMT_UNROLL
+    for (int n = 0; n < kWidth; ++n) halves.values[n] = narrow(Words(), run.values[n]);
+    simt::store_vector(&at(y, rows.data[i], j), halves);
   }
 };
 
+template <template <class> class Function, class T>
+void for_each_as(const View<unsigned char>& x, Ids rows, const View<unsigned char>& y) {
+  const View<T> from = of_type<T>(x);
+  const View<T> to = of_type<T>(y);
+  // Rows of whole vectors are moved by vectors.
+  using Vector = simt::Vector<std::uint32_t, 4>;
+  constexpr int kOfVector = sizeof(Vector) / sizeof(T);
+  if (!are_wide<kOfVector>(from, to)) return for_each_element(rows.count, y.cols, Function<T>{from, rows, to});
+  const auto of_vectors = [](const View<T>& view) {
+    return View<Vector>{reinterpret_cast<Vector*>(view.data), view.rows, view.cols / kOfVector,
+                        view.stride / kOfVector};
+  };
+  for_each_element(rows.count, y.cols / kOfVector, Function<Vector>{of_vectors(from), rows, of_vectors(to)});
+}
 template <template <class> class Function>
 void for_each_of_type(const View<unsigned char>& x, int element_bytes, Ids rows, const View<unsigned char>& y) {
   switch (element_bytes) {
     case 1:
-      return for_each_element(rows.count, y.cols, Function<unsigned char>{x, rows, y});
+      return for_each_as<Function, unsigned char>(x, rows, y);
     case 2:
-      return for_each_element(rows.count, y.cols,
-                              Function<std::uint16_t>{of_type<std::uint16_t>(x), rows, of_type<std::uint16_t>(y)});
+      return for_each_as<Function, std::uint16_t>(x, rows, y);
     case 4:
-      return for_each_element(rows.count, y.cols,
-                              Function<std::uint32_t>{of_type<std::uint32_t>(x), rows, of_type<std::uint32_t>(y)});
+      return for_each_as<Function, std::uint32_t>(x, rows, y);
     default:
-      return for_each_element(rows.count, y.cols,
-                              Function<std::uint64_t>{of_type<std::uint64_t>(x), rows, of_type<std::uint64_t>(y)});
+      return for_each_as<Function, std::uint64_t>(x, rows, y);
   }
 }
 
+/// `kWidth`: 1 or kQuad.
+template <int kWidth>
 struct Embed {
   Embedding arguments;
   SIMT_DEVICE void operator()(std::int64_t t, std::int64_t j) const {
-    float value = arguments.scale * at(arguments.table, arguments.ids.data[t], j);
-    if (arguments.position_table.data != nullptr)
-      value += at(arguments.position_table, arguments.positions.data[t] + arguments.first_position, j);
-    at(arguments.y, t, j) = value * dropout_factor(arguments.dropout, t * arguments.y.cols + j);
+    Run<kWidth> run = load_run<kWidth>(arguments.table, arguments.ids.data[t], j);
+    SIMT_UNROLL
+    for (int n = 0; n < kWidth; ++n) run.values[n] *= arguments.scale;
+    if (arguments.position_table.data != nullptr) {
+      const Run<kWidth> position =
+          load_run<kWidth>(arguments.position_table, arguments.positions.data[t] + arguments.first_position, j);
+      SIMT_UNROLL
+      for (int n = 0; n < kWidth; ++n) run.values[n] += position.values[n];
+    }
+    const Run<kWidth> factors = factors_of(t * arguments.y.cols + j);
+    SIMT_UNROLL
+    for (int n = 0; n < kWidth; ++n) run.values[n] *= factors.values[n];
+    store_run(arguments.y, t, j, run);
   }
-};
-
-struct Clear {
-  Matrix y;
-  SIMT_DEVICE void operator()(std::int64_t i, std::int64_t j) const { at(y, i, j) = 0; }
+  SIMT_DEVICE Run<kWidth> factors_of(std::int64_t element) const {
+    if constexpr (kWidth == kQuad)
+      return DropoutMask(arguments.dropout).factors(element);
+    else
+      return {{dropout_factor(arguments.dropout, element)}};
+  }
 };
 
 SIMT_DEVICE int bits_of(std::uint32_t mask) {
@@ -145,16 +172,22 @@ void scatter_rows(const View<unsigned char>& x, int element_bytes, Ids rows, con
   for_each_of_type<Scatter>(x, element_bytes, rows, y);
 }
 void scatter_rows_as(Half type, const Matrix& x, Ids rows, const HalfMatrix& y) {
-  with_words(type, [&]<class Words>(Words) { for_each_element(rows.count, x.cols, ScatterAs<Words>{x, rows, y}); });
+  with_words(type, [&]<class Words>(Words) {
+    with_width<kQuad>(are_wide<kQuad>(x, y), [&]<int kWidth>(Width<kWidth>) {
+      for_each_run<kWidth>(rows.count, x.cols, ScatterAs<Words, kWidth>{x, rows, y});
+    });
+  });
 }
 
 void embedding(const Embedding& arguments) {
-  for_each_element(arguments.ids.count, arguments.y.cols, Embed{arguments});
+  const Embedding& a = arguments;
+  with_width<kQuad>(are_wide<kQuad>(a.table, a.position_table, a.y),
+                    [&]<int kWidth>(Width<kWidth>) { for_each_run<kWidth>(a.ids.count, a.y.cols, Embed<kWidth>{a}); });
 }
 
 void embedding_backward(const EmbeddingBackward& arguments) {
   const Matrix& table = arguments.dtable.value;
-  if (!arguments.dtable.accumulate) for_each_element(table.rows, table.cols, Clear{table});
+  if (!arguments.dtable.accumulate) scale(table, 0, table, false);
   for_each_row(arguments.ids.count, kThreads * sizeof(std::int32_t) + 2 * kWarps * sizeof(std::int64_t),
                EmbedBackward{arguments});
 }

@@ -143,13 +143,26 @@ void multiply(const WordMatrix& a, const WordMatrix& b, const Matrix& c, const E
     multiply_tiles<SmallTile, Words, Number>(a, b, c, epilogue, scales);
 }
 
-template <class Words>
+/// A thread has 4 words, of 8 numbers, which it reads as vectors where `kWide`.
+template <class Words, bool kWide>
 struct NarrowRows {
+  static constexpr int kWidth = 4;
   Matrix x;
   WordMatrix y;
   SIMT_DEVICE void operator()(std::int64_t i, std::int64_t word) const {
     const std::int64_t j = 2 * word;
-    at(y, i, word) = word_of(Words(), j < x.cols ? at(x, i, j) : 0, j + 1 < x.cols ? at(x, i, j + 1) : 0);
+    Run<2 * kWidth> run = {};
+    if (kWide && j + 2 * kWidth <= x.cols) {
+      run = load_run<2 * kWidth>(x, i, j);
+    } else {
+      SIMT_UNROLL
+      for (int n = 0; n < 2 * kWidth; ++n)
+        if (j + n < x.cols) run.values[n] = at(x, i, j + n);
+    }
+    simt::Vector<std::uint32_t, kWidth> words;
+    SIMT_UNROLL
+    for (int n = 0; n < kWidth; ++n) words.values[n] = word_of(Words(), run.values[2 * n], run.values[2 * n + 1]);
+    simt::store_vector(&at(y, i, word), words);
   }
 };
 
@@ -218,7 +231,14 @@ struct QuantizeRows {
 }  // namespace
 
 void narrow_words(Half type, const Matrix& x, const WordMatrix& y) {
-  with_words(type, [&]<class Words>(Words) { for_each_element(y.rows, y.cols, NarrowRows<Words>{x, y}); });
+  // Rows of y are strips of words, so they are always wide; those of x need not be a multiple of a run.
+  const bool wide = are_wide<kQuad>(Matrix{x.data, x.rows, 0, x.stride});
+  with_words(type, [&]<class Words>(Words) {
+    if (wide)
+      for_each_run<NarrowRows<Words, true>::kWidth>(y.rows, y.cols, NarrowRows<Words, true>{x, y});
+    else
+      for_each_run<NarrowRows<Words, false>::kWidth>(y.rows, y.cols, NarrowRows<Words, false>{x, y});
+  });
 }
 void turn_words(const WordMatrix& x, const WordMatrix& y) {
   simt::launch({blocks_of(y.rows, 2 * kWarp), blocks_of(y.cols, kWarp)}, kThreads,

@@ -56,6 +56,28 @@ SIMT_DEVICE T shuffle(T value, int lane) {
   return __shfl_sync(0xFFFFFFFFU, value, lane);
 }
 
+/// Bit i is set if lane i of the warp gave true.
+SIMT_DEVICE std::uint32_t ballot(bool value) {
+  return __ballot_sync(0xFFFFFFFFU, value);
+}
+SIMT_DEVICE int count_bits(std::uint32_t bits) {
+  return __popc(bits);
+}
+
+/// Neighbours that one instruction loads or stores, at an address that is a multiple of their bytes (at most 16).
+template <class T, int kCount>
+struct alignas(sizeof(T) * kCount) Vector {
+  T values[kCount];
+};
+template <int kCount, class T>
+SIMT_DEVICE Vector<T, kCount> load_vector(const T* from) {
+  return *reinterpret_cast<const Vector<T, kCount>*>(from);
+}
+template <class T, int kCount>
+SIMT_DEVICE void store_vector(T* to, const Vector<T, kCount>& vector) {
+  *reinterpret_cast<Vector<T, kCount>*>(to) = vector;
+}
+
 /// Memory that the threads of a block share: elements are read and assigned, not referred to.
 template <class T>
 class Shared {
@@ -100,6 +122,18 @@ SIMT_DEVICE float from_f16(std::uint16_t bits) {
   float value = 0;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
   return value;
+}
+
+/// Two rounded values in a word, the first in the lowest bits; to nearest, ties to even; NaN stays NaN.
+SIMT_DEVICE std::uint32_t to_word(Bf16, float low, float high) {
+  std::uint32_t word = 0;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+  return word;
+}
+SIMT_DEVICE std::uint32_t to_word(F16, float low, float high) {
+  std::uint32_t word = 0;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+  return word;
 }
 
 /// sums += a b^T on tensor cores, of 16 rows by 8 columns of 8 words each. All lanes of a warp take part (NVIDIA, PTX

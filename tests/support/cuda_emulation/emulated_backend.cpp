@@ -1,6 +1,6 @@
 #include "emulated_backend.h"
 
-#include "access.h"
+#include "elements.h"
 #include "use_device.h"
 
 #include <utility>

@@ -2,6 +2,7 @@
 
 #include "block.h"
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -56,6 +57,40 @@ T shuffle(T value, int lane) {
 template <class T>
 T shuffle_xor(T value, int mask) {
   return shuffle(value, (thread_index() % kWarp) ^ mask);
+}
+
+inline std::uint32_t ballot(bool value) {
+  testing::emulation::Block& block = testing::emulation::Block::current();
+  const testing::emulation::Deposit* lanes = block.exchange({value ? 1U : 0U});
+  std::uint32_t bits = 0;
+  for (int lane = 0; lane < block.lanes(); ++lane) bits |= lanes[lane][0] << lane;
+  return bits;
+}
+inline int count_bits(std::uint32_t bits) {
+  return std::popcount(bits);
+}
+
+/// Neighbours at an address that is a multiple of their bytes.
+template <class T, int kCount>
+struct alignas(sizeof(T) * kCount) Vector {
+  T values[kCount];
+};
+template <class T, int kCount>
+void require_aligned(const T* address) {
+  if (reinterpret_cast<std::uintptr_t>(address) % (sizeof(T) * kCount) != 0)
+    testing::emulation::Block::current().fail("a vector at an address that is no multiple of its bytes");
+}
+template <int kCount, class T>
+Vector<T, kCount> load_vector(const T* from) {
+  require_aligned<T, kCount>(from);
+  Vector<T, kCount> vector;
+  std::memcpy(&vector, from, sizeof vector);
+  return vector;
+}
+template <class T, int kCount>
+void store_vector(T* to, const Vector<T, kCount>& vector) {
+  require_aligned<T, kCount>(to);
+  std::memcpy(to, &vector, sizeof vector);
 }
 
 /// One element of shared memory.
@@ -128,6 +163,13 @@ inline std::uint16_t to_f16(float value) {
 }
 inline float from_f16(std::uint16_t bits) {
   return tensor::f16_to_f32(bits);
+}
+
+inline std::uint32_t to_word(Bf16, float low, float high) {
+  return tensor::f32_to_bf16(low) | static_cast<std::uint32_t>(tensor::f32_to_bf16(high)) << 16;
+}
+inline std::uint32_t to_word(F16, float low, float high) {
+  return tensor::f32_to_f16(low) | static_cast<std::uint32_t>(tensor::f32_to_f16(high)) << 16;
 }
 
 /// sums += a b^T of 16 rows by 8 columns, of 8 words each; whose is what as NVIDIA's PTX documentation says

@@ -1,0 +1,162 @@
+#pragma once
+
+#include "access.h"
+
+// Kernels that do the same to each element of a matrix. What such a kernel takes is the time of its bytes if a thread
+// moves 16 of them with an instruction and does not divide: a block has a rectangle of rows and columns.
+namespace dragoman::backend::cuda::device {
+
+/// Neighbours of a row: 1, 4 or 8.
+template <int kWidth>
+struct Run {
+  float values[kWidth];
+};
+inline constexpr int kQuad = 4;
+using Quad = Run<kQuad>;
+
+template <int kWidth>
+SIMT_DEVICE Run<kWidth> load_run(const Matrix& x, std::int64_t row, std::int64_t col) {
+  const float* const from = &at(x, row, col);
+  Run<kWidth> run;
+  if constexpr (kWidth == 1) {
+    run.values[0] = *from;
+  } else {
+    SIMT_UNROLL
+    for (int first = 0; first < kWidth; first += kQuad) {
+      const simt::Vector<float, kQuad> quad = simt::load_vector<kQuad>(from + first);
+      SIMT_UNROLL
+      for (int i = 0; i < kQuad; ++i) run.values[first + i] = quad.values[i];
+    }
+  }
+  return run;
+}
+template <int kWidth>
+SIMT_DEVICE void store_run(const Matrix& y, std::int64_t row, std::int64_t col, const Run<kWidth>& run) {
+  float* const to = &at(y, row, col);
+  if constexpr (kWidth == 1) {
+    *to = run.values[0];
+  } else {
+    SIMT_UNROLL
+    for (int first = 0; first < kWidth; first += kQuad) {
+      simt::Vector<float, kQuad> quad;
+      SIMT_UNROLL
+      for (int i = 0; i < kQuad; ++i) quad.values[i] = run.values[first + i];
+      simt::store_vector(to + first, quad);
+    }
+  }
+}
+template <int kWidth>
+SIMT_DEVICE void put_run(const Matrix& y, std::int64_t row, std::int64_t col, Run<kWidth> run, bool accumulate) {
+  if (accumulate) {
+    const Run<kWidth> before = load_run<kWidth>(y, row, col);
+    SIMT_UNROLL
+    for (int i = 0; i < kWidth; ++i) run.values[i] = before.values[i] + run.values[i];
+  }
+  store_run(y, row, col, run);
+}
+
+/// Whether runs of kWidth elements of all rows can be moved as vectors of up to 16 bytes. It depends on how a matrix
+/// lies, and not on how many rows it has.
+template <int kWidth, class... Element>
+bool are_wide(const View<Element>&... views) {
+  const auto is_wide = []<class T>(const View<T>& view) {
+    constexpr std::int64_t kRunBytes = kWidth * sizeof(T);
+    constexpr std::int64_t kBytes = kRunBytes < 16 ? kRunBytes : 16;
+    return view.data == nullptr ||
+           (view.cols % kWidth == 0 && view.stride * static_cast<std::int64_t>(sizeof(T)) % kBytes == 0 &&
+            reinterpret_cast<std::uintptr_t>(view.data) % kBytes == 0);
+  };
+  return (is_wide(views) && ...);
+}
+
+template <int kWidth>
+struct Width {};
+/// Calls function(Width<kWidth>()) if `wide`, else function(Width<1>()).
+template <int kWidth, class Function>
+void with_width(bool wide, const Function& function) {
+  if (wide)
+    function(Width<kWidth>());
+  else
+    function(Width<1>());
+}
+
+/// How threads are spread over the rows and runs of a matrix: 2^lanes of a block go along a row.
+struct Spread {
+  simt::Grid grid;
+  int lanes = 0;
+  std::int64_t row_step = 0;
+};
+/// At least 2^least_lanes threads have the same row.
+inline Spread spread_over(std::int64_t rows, std::int64_t runs, int least_lanes = 0) {
+  constexpr int kWarpLanes = 5;
+  constexpr int kBlockLanes = 8;
+  static_assert(1 << kWarpLanes == kWarp && 1 << kBlockLanes == kThreads);
+  constexpr std::int64_t kMaxY = 65535;
+  int lanes = least_lanes;
+  while (lanes < kWarpLanes && (std::int64_t{1} << lanes) < runs) ++lanes;
+  // Of rows that take several warps, the widest part of a block that leaves the fewest threads without work.
+  const auto threads_of_row = [&](int n) { return blocks_of(runs, std::int64_t{1} << n) << n; };
+  if (lanes == kWarpLanes)
+    for (int more = kWarpLanes + 1; more <= kBlockLanes; ++more)
+      if (threads_of_row(more) <= threads_of_row(lanes)) lanes = more;
+  const std::int64_t rows_of_block = kThreads >> lanes;
+  const std::int64_t row_blocks = blocks_of(rows, rows_of_block) < kMaxY ? blocks_of(rows, rows_of_block) : kMaxY;
+  return {{blocks_of(runs, std::int64_t{1} << lanes), row_blocks}, lanes, row_blocks * rows_of_block};
+}
+
+/// function(row, col) for each run of kWidth elements, the first of which is in the column.
+template <int kWidth, class Function>
+struct ForEachRun {
+  std::int64_t rows;
+  std::int64_t cols;
+  std::int64_t row_step;
+  int lanes;
+  Function function;
+
+  SIMT_DEVICE void operator()() const {
+    const int lane = simt::thread_index() & ((1 << lanes) - 1);
+    const std::int64_t col = ((simt::block_index() << lanes) + lane) * kWidth;
+    if (col >= cols) return;
+    std::int64_t row = simt::block_index_y() * (kThreads >> lanes) + (simt::thread_index() >> lanes);
+    for (; row < rows; row += row_step) function(row, col);
+  }
+};
+template <int kWidth, class Function>
+void for_each_run(std::int64_t rows, std::int64_t cols, const Function& function) {
+  const Spread spread = spread_over(rows, blocks_of(cols, kWidth));
+  simt::launch(spread.grid, kThreads, 0,
+               ForEachRun<kWidth, Function>{rows, cols, spread.row_step, spread.lanes, function});
+}
+template <class Function>
+void for_each_element(std::int64_t rows, std::int64_t cols, const Function& function) {
+  for_each_run<1>(rows, cols, function);
+}
+
+/// function(row, col) for each two quads: that of the column, and that of kQuad * kWarp columns later. The lanes of a
+/// warp have the same row and neighbouring quads, so even those that lie beyond the last column are called.
+template <class Function>
+struct ForEachTwoQuads {
+  std::int64_t rows;
+  std::int64_t cols;
+  std::int64_t row_step;
+  int lanes;
+  Function function;
+
+  SIMT_DEVICE void operator()() const {
+    const int lane = simt::thread_index() % kWarp;
+    const int warp = (simt::thread_index() & ((1 << lanes) - 1)) / kWarp;
+    const std::int64_t first = ((simt::block_index() << lanes) + warp * kWarp) * 2 * kQuad;
+    if (first >= cols) return;
+    std::int64_t row = simt::block_index_y() * (kThreads >> lanes) + (simt::thread_index() >> lanes);
+    for (; row < rows; row += row_step) function(row, first + lane * kQuad);
+  }
+};
+template <class Function>
+void for_each_two_quads(std::int64_t rows, std::int64_t cols, const Function& function) {
+  constexpr int kWarpLanes = 5;
+  const Spread spread = spread_over(rows, blocks_of(cols, 2 * kQuad), kWarpLanes);
+  simt::launch(spread.grid, kThreads, 0,
+               ForEachTwoQuads<Function>{rows, cols, spread.row_step, spread.lanes, function});
+}
+
+}  // namespace dragoman::backend::cuda::device
