@@ -52,23 +52,9 @@ struct FloatRow {
   const float* data;
   SIMT_DEVICE float operator()(std::int64_t col) const { return data[col]; }
 };
-template <class Words>
-struct NarrowRow {
-  const std::uint16_t* data;
-  SIMT_DEVICE float operator()(std::int64_t col) const { return widen(Words(), data[col]); }
-};
-template <class Words>
-struct NarrowPool {
-  HalfMatrix rows;
-};
 SIMT_DEVICE FloatRow row_of(const Matrix& x, std::int64_t row, std::int64_t col) {
   return {&at(x, row, col)};
 }
-template <class Words>
-SIMT_DEVICE NarrowRow<Words> row_of(const NarrowPool<Words>& x, std::int64_t row, std::int64_t col) {
-  return {&at(x.rows, row, col)};
-}
-
 template <class A, class B>
 SIMT_DEVICE float dot(const A& a, const B& b, std::int64_t width) {
   float sum = 0;
@@ -304,158 +290,6 @@ struct BiasBackward {
   }
 };
 
-/// A block has one head of some rows that follow one another. Those that share their keys, as hypotheses of one
-/// sentence share its memory, are taken together, so that these are read once; each of the others has a warp. A row's
-/// sums are the same in both cases.
-template <class Pool>
-struct Cached {
-  CachedAttention attention;
-  Pool keys;
-  Pool values;
-
-  static constexpr int kRows = kWarps;  ///< of a block; a warp has the softmax of one
-  static constexpr int kPadding = 1;    ///< columns, so that lanes read different banks
-  static std::size_t shared_bytes(std::int64_t width) {
-    return static_cast<std::size_t>(kWarp * (2 * width + kPadding) + kRows * (kWarp + 2 + width)) * sizeof(float) +
-           6 * 16;
-  }
-
-  SIMT_DEVICE Place place(std::int64_t row, int head) const {
-    const std::int64_t width = attention.q.cols / attention.heads;
-    return {row, head, head * width, width};
-  }
-
-  SIMT_DEVICE void operator()() const {
-    const auto head = static_cast<int>(simt::block_index() % attention.heads);
-    const std::int64_t first = simt::block_index() / attention.heads * kRows;
-    const std::int64_t end = least(first + kRows, attention.q.rows);
-    const int warp = simt::thread_index() / kWarp;
-    for (std::int64_t row = first; row < end;) {
-      std::int64_t next = row + 1;
-      while (next < end && same_keys(row, next)) ++next;
-      if (next - row > 1) attend_together(row, static_cast<int>(next - row), head);
-      row = next;
-    }
-    const std::int64_t own = first + warp;
-    if (own >= end) return;
-    const bool shares = (own > first && same_keys(own - 1, own)) || (own + 1 < end && same_keys(own, own + 1));
-    if (!shares) attend_alone(place(own, head));
-  }
-
-  SIMT_DEVICE bool same_keys(std::int64_t a, std::int64_t b) const {
-    return attention.ranges[a].begin == attention.ranges[b].begin &&
-           attention.ranges[a].count == attention.ranges[b].count;
-  }
-  SIMT_DEVICE float bias(std::int64_t j, std::int64_t count, int head) const {
-    return bias_of(attention.bias, j, count - 1, head);
-  }
-  /// Where the weights go, if they are asked for.
-  SIMT_DEVICE float* probabilities(const Place& place, std::int64_t count) const {
-    return attention.probabilities.data == nullptr ? nullptr
-                                                   : &at(attention.probabilities, place.row, place.head * count);
-  }
-
-  SIMT_DEVICE void attend_alone(const Place& place) const {
-    const ops::KeyRange range = attention.ranges[place.row];
-    const std::int32_t* const rows = attention.key_rows + range.begin;
-    const FloatRow q = row_of(attention.q, place.row, place.first_col);
-    float* const weights = probabilities(place, range.count);
-    OnlineSoftmax softmax;
-    for (std::int64_t first = 0; first < range.count; first += kWarp) {
-      const std::int64_t j = first + lane();
-      float score = -INFINITY;
-      if (j < range.count) {
-        score = attention.scale * dot(q, row_of(keys, rows[j], place.first_col), place.width) +
-                bias(j, range.count, place.head);
-        if (weights != nullptr) weights[j] = score;
-      }
-      const float own = softmax.next(score);
-      for (int i = 0; i < kWarp && first + i < range.count; ++i)
-        softmax.columns.add(simt::shuffle(own, i), row_of(values, rows[first + i], place.first_col), place.width);
-    }
-    softmax.columns.store(attention.y, place, softmax.factor(), false);
-    if (weights == nullptr) return;
-    for (std::int64_t j = lane(); j < range.count; j += kWarp) weights[j] = softmax.weight(weights[j]);
-  }
-
-  /// `count` rows from `row` on have the same keys.
-  SIMT_DEVICE void attend_together(std::int64_t row, int count, int head) const {
-    const auto width = static_cast<int>(attention.q.cols / attention.heads);
-    const int pitch = width + kPadding;
-    simt::SharedMemory memory;
-    const auto own_keys = memory.take<float>(kWarp * pitch);
-    const auto own_values = memory.take<float>(kWarp * width);
-    const auto queries = memory.take<float>(kRows * width);
-    const auto weights = memory.take<float>(kRows * kWarp);
-    const auto corrections = memory.take<float>(kRows);
-    const auto factors = memory.take<float>(kRows);
-    const int warp = simt::thread_index() / kWarp;
-    const ops::KeyRange range = attention.ranges[row];
-    const std::int32_t* const rows = attention.key_rows + range.begin;
-    const Place own = place(row + warp, head);
-    simt::barrier();  // all have done with what was there
-    for (int e = simt::thread_index(); e < count * width; e += kThreads)
-      queries[e] = at(attention.q, row + e / width, own.first_col + e % width);
-    float* const own_weights = warp < count ? probabilities(own, range.count) : nullptr;
-    OnlineSoftmax softmax;
-    float sums[kColsOfThread][kRows] = {};
-    for (std::int64_t first = 0; first < range.count; first += kWarp) {
-      const auto keys_here = static_cast<int>(least(kWarp, range.count - first));
-      for (int e = simt::thread_index(); e < keys_here * width; e += kThreads) {
-        own_keys[e / width * pitch + e % width] = row_of(keys, rows[first + e / width], own.first_col)(e % width);
-        own_values[e] = row_of(values, rows[first + e / width], own.first_col)(e % width);
-      }
-      simt::barrier();
-      if (warp < count) {
-        float score = -INFINITY;
-        if (lane() < keys_here) {
-          float product = 0;
-          for (int c = 0; c < width; ++c) product += queries[warp * width + c] * own_keys[lane() * pitch + c];
-          score = attention.scale * product + bias(first + lane(), range.count, head);
-          if (own_weights != nullptr) own_weights[first + lane()] = score;
-        }
-        const float before = softmax.maximum;
-        weights[warp * kWarp + lane()] = softmax.next(score);
-        if (lane() == 0) corrections[warp] = exponential(before, softmax.maximum);
-      }
-      simt::barrier();
-      SIMT_UNROLL
-      for (int r = 0; r < kRows; ++r)
-        if (r < count) scale_sums(sums, r, corrections[r]);
-      for (int i = 0; i < keys_here; ++i) {
-        SIMT_UNROLL
-        for (int c = 0; c < kColsOfThread; ++c) {
-          const int col = simt::thread_index() + c * kThreads;
-          if (col >= width) continue;
-          const float value = own_values[i * width + col];
-          SIMT_UNROLL
-          for (int r = 0; r < kRows; ++r)
-            if (r < count) sums[c][r] += weights[r * kWarp + i] * value;
-        }
-      }
-      simt::barrier();
-    }
-    if (warp < count && lane() == 0) factors[warp] = softmax.factor();
-    simt::barrier();
-    SIMT_UNROLL
-    for (int c = 0; c < kColsOfThread; ++c) {
-      const int col = simt::thread_index() + c * kThreads;
-      if (col >= width) continue;
-      SIMT_UNROLL
-      for (int r = 0; r < kRows; ++r)
-        if (r < count) at(attention.y, row + r, own.first_col + col) = factors[r] * sums[c][r];
-    }
-    if (own_weights == nullptr) return;
-    for (std::int64_t j = lane(); j < range.count; j += kWarp) own_weights[j] = softmax.weight(own_weights[j]);
-  }
-  static constexpr int kColsOfThread = (kWidestHead + kThreads - 1) / kThreads;
-
-  SIMT_DEVICE static void scale_sums(float (&sums)[kColsOfThread][kRows], int r, float factor) {
-    SIMT_UNROLL
-    for (int c = 0; c < kColsOfThread; ++c) sums[c][r] *= factor;
-  }
-};
-
 void find_weight_offsets(const Attention& attention) {
   if (attention.weight_offsets != nullptr)
     weight_offsets(attention.q_offsets, attention.k_offsets, attention.heads, attention.weight_offsets);
@@ -485,25 +319,6 @@ void attention_backward(const AttentionBackward& arguments) {
   if (arguments.dq.value.data != nullptr) for_each_head(forward.q.rows, forward.heads, QueryBackward{arguments});
   if (arguments.dk.value.data != nullptr || arguments.dv.value.data != nullptr)
     for_each_head(forward.k.rows, forward.heads, KeyBackward{arguments});
-}
-
-namespace {
-
-template <class Pool>
-void attend_cached(const CachedAttention& arguments, const Pool& keys, const Pool& values) {
-  using Kernel = Cached<Pool>;
-  simt::launch({blocks_of(arguments.q.rows, Kernel::kRows) * arguments.heads}, kThreads,
-               Kernel::shared_bytes(arguments.q.cols / arguments.heads), Kernel{arguments, keys, values});
-}
-
-}  // namespace
-
-void cached_attention(const CachedAttention& arguments) {
-  if (arguments.keys.data != nullptr) return attend_cached(arguments, arguments.keys, arguments.values);
-  with_words(arguments.narrow_type, [&]<class Words>(Words) {
-    using Pool = NarrowPool<Words>;
-    attend_cached(arguments, Pool{arguments.narrow_keys}, Pool{arguments.narrow_values});
-  });
 }
 
 }  // namespace dragoman::backend::cuda::device

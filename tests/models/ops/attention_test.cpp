@@ -477,7 +477,7 @@ class CachedHypotheses : public ::testing::TestWithParam<std::tuple<Device, int>
   std::int32_t longest_ = 0;
 };
 INSTANTIATE_TEST_SUITE_P(Attention, CachedHypotheses,
-                         ::testing::Combine(kAllDevices, ::testing::Values(1, 8, 16, 32, 48, 64, 128)),
+                         ::testing::Combine(kAllDevices, ::testing::Values(1, 8, 16, 20, 32, 48, 64, 128, 256)),
                          [](const auto& given) {
                            return std::string(std::get<0>(given.param).backend()) + "_" +
                                   std::to_string(std::get<1>(given.param));
