@@ -26,7 +26,7 @@ std::size_t bytes_of(const ScoreRequest& request) {
 
 /// With what the device is best given for what was left open.
 EngineOptions filled_in(EngineOptions options, const runtime::Runtime& runtime) {
-  tensor::PreferredLoad load;  // of a device that is not here each request fails, and says why
+  tensor::PreferredLoad load;  // if the device is not here, each request fails with the reason
   if (runtime.available(options.device)) load = runtime.backend(options.device).preferred_load(options.device.number());
   const int most = core::thread_count(0);
   if (options.threads == 0) options.threads = load.workers > 0 ? std::min(load.workers, most) : most;

@@ -156,7 +156,7 @@ struct FindInPanels {
       find_best(first, values, own, memory);
   }
 
-  /// For the rows to be sorted, of a power of two of candidates: the last panel writes those behind its own as well.
+  /// For sorting, which takes a power of two of candidates: the last panel also fills the places after the vocabulary.
   SIMT_DEVICE void keep_all(std::int64_t row, std::int64_t first, std::int64_t count, const Shared<float>& values,
                             const Candidate (&own)[kOwnTokens]) const {
     SIMT_UNROLL

@@ -21,7 +21,7 @@ struct WeightOffsets {
     const int lane = simt::thread_index() % kWarp;
     const int warp = simt::thread_index() / kWarp;
     const std::int64_t sequences = q_offsets.count - 1;
-    const std::int64_t share = blocks_of(sequences, kThreads);
+    const std::int64_t share = (sequences + kThreads - 1) / kThreads;
     const std::int64_t first = least(simt::thread_index() * share, sequences);
     const std::int64_t end = least(first + share, sequences);
     std::int64_t own = 0;

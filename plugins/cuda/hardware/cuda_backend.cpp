@@ -7,6 +7,8 @@
 #include "stream_capture.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -38,7 +40,7 @@ CudaBackend::CudaBackend() : Backend("cuda") {
     static_cast<void>(cudaGetLastError());
     count = 0;
   }
-  // CUDA has the fastest first. A device keeps its number, so those behind one that is too old are left out with it.
+  // CUDA lists the fastest device first. Devices keep their numbers, so one that is too old ends the list.
   for (int number = 0; number < count && properties_of(number).major >= kLeastMajor; ++number)
     memories_.push_back(std::make_unique<DeviceMemory>(number));
   if (device_count() < count)
@@ -91,6 +93,11 @@ std::vector<std::string> CudaBackend::missing() const {
   if (memories_.empty()) return {describe()};
   std::vector<std::string> lines;
   if (!left_out_.empty()) lines.push_back(left_out_);
+  for (const char* const name : {"NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_PRECISION"}) {
+    const char* const value = std::getenv(name);
+    if (value != nullptr && std::string_view(value) == "1")
+      lines.push_back(fmt::format("{}=1 makes cuBLASLt round what fp32 products multiply: unset it", name));
+  }
   if (load_cublas_lt().api == nullptr && !options_.batch_invariant)
     lines.push_back(fmt::format("products are slower than they could be: {}", load_cublas_lt().found));
   const std::lock_guard lock(mutex_);

@@ -7,7 +7,7 @@
 namespace dragoman::backend::cuda {
 
 void require_success(cudaError_t status, const char* what) {
-  ignore(status);  // it is told here, so the next launch must not find it
+  ignore(status);  // the caller hears of it now; the next launch must not find it
   if (status == cudaErrorMemoryAllocation) throw std::bad_alloc();
   core::require(status == cudaSuccess, core::ErrorCode::kInternal, "CUDA: {} failed: {} ({})", what,
                 cudaGetErrorString(status), cudaGetErrorName(status));

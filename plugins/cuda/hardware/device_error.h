@@ -8,8 +8,8 @@ namespace dragoman::backend::cuda {
 /// `what` was attempted.
 void require_success(cudaError_t status, const char* what);
 
-/// For a call whose failure changes nothing, or is that of an earlier kernel. CUDA keeps the last failure of a thread
-/// for whoever asks next, which is the next launch: it would be told as that launch's.
+/// For a call whose failure changes nothing, or belongs to an earlier kernel. CUDA keeps the last failure of a thread
+/// until somebody asks for it. The next launch asks, and would report the failure as its own.
 inline void ignore(cudaError_t status) noexcept {
   if (status != cudaSuccess) static_cast<void>(cudaGetLastError());
 }

@@ -157,7 +157,7 @@ void* DeviceMemory::allocate(std::size_t bytes) {
   if (status == cudaSuccess) return data;
   use_.give_back(bytes);
   if (status != cudaErrorMemoryAllocation) require_success(status, "allocating memory");
-  ignore(status);  // it is told below
+  ignore(status);  // the error below reports it
   std::size_t free_bytes = 0;
   std::size_t all_bytes = 0;
   require_success(cudaMemGetInfo(&free_bytes, &all_bytes), "asking for free memory");

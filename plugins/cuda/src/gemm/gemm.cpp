@@ -41,7 +41,7 @@ GemmQuestion question_of(GemmShape shape) {
   return {shape};
 }
 
-/// Room for a workspace of so many bytes wherever it begins, and the first place in it that may be one.
+/// Bytes that hold a workspace at whatever address they begin, and the first address in them that is aligned.
 std::size_t workspace_room(std::size_t bytes) {
   return bytes + kWorkspaceAlignment - 1;
 }

@@ -25,8 +25,8 @@ class Gemm {
   virtual void multiply(tensor::Context& context, const device::Product& product, RowBits bits) = 0;
   virtual void multiply_halves(tensor::Context& context, const device::HalfProduct& product, RowBits bits) = 0;
   virtual void multiply_int8(tensor::Context& context, const device::Int8Product& product) = 0;
-  /// Whether a column of a row-stable product of floats or halves has the same bits whatever others there are. Those of
-  /// int8 always have.
+  /// Whether a column of a row-stable product of floats or halves keeps its bits when other columns come or go. int8
+  /// products always do.
   virtual bool is_column_stable() const noexcept = 0;
 };
 

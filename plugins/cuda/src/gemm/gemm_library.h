@@ -45,7 +45,7 @@ struct GemmAlgorithm {
   bool operator==(const GemmAlgorithm&) const = default;
 };
 
-/// Of the address of a workspace, in bytes (NVIDIA, cuBLAS: cublasLtMatmul()).
+/// Bytes; the address of a workspace is a multiple of it (NVIDIA, cuBLAS: cublasLtMatmul()).
 inline constexpr std::size_t kWorkspaceAlignment = 256;
 
 /// A library of matrix products, on one device. What it launches is in the order of the calling thread's stream.
