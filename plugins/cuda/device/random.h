@@ -9,23 +9,31 @@ struct RandomBits {
   std::uint32_t words[4];
 };
 
-SIMT_DEVICE void philox_round(std::uint32_t (&counter)[4], std::uint32_t (&key)[2]) {
+/// A round of Philox4x32 (Salmon et al. 2011), and the key of the next round.
+SIMT_DEVICE void mix(std::uint32_t (&counter)[4], const std::uint32_t (&key)[2]) {
   const std::uint64_t first = std::uint64_t{0xD2511F53U} * counter[0];
   const std::uint64_t second = std::uint64_t{0xCD9E8D57U} * counter[2];
   counter[0] = static_cast<std::uint32_t>(second >> 32) ^ counter[1] ^ key[0];
   counter[1] = static_cast<std::uint32_t>(second);
   counter[2] = static_cast<std::uint32_t>(first >> 32) ^ counter[3] ^ key[1];
   counter[3] = static_cast<std::uint32_t>(first);
+}
+SIMT_DEVICE void next_key(std::uint32_t (&key)[2]) {
   key[0] += 0x9E3779B9U;
   key[1] += 0xBB67AE85U;
 }
-/// core::random_block: Philox4x32-10 (Salmon et al. 2011).
+inline constexpr int kRounds = 10;
+
+/// core::random_block.
 SIMT_DEVICE RandomBits random_bits(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
   std::uint32_t key[2] = {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
   std::uint32_t counter[4] = {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
                               static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)};
   SIMT_LOOP
-  for (int round = 0; round < 10; ++round) philox_round(counter, key);
+  for (int round = 0; round < kRounds; ++round) {
+    mix(counter, key);
+    next_key(key);
+  }
   return {{counter[0], counter[1], counter[2], counter[3]}};
 }
 
@@ -94,7 +102,10 @@ class DropoutMask {
     std::uint32_t counter[4] = {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
                                 static_cast<std::uint32_t>(stream_), static_cast<std::uint32_t>(stream_ >> 32)};
     SIMT_UNROLL
-    for (int round = 0; round < 10; ++round) philox_round(counter, key);
+    for (int round = 0; round < kRounds; ++round) {
+      mix(counter, key);
+      next_key(key);
+    }
     return {{counter[0], counter[1], counter[2], counter[3]}};
   }
   SIMT_DEVICE Quad factors_of(std::uint32_t low, std::uint32_t high) const {
@@ -106,6 +117,58 @@ class DropoutMask {
   float scale_;
   std::uint64_t seed_ = 0;
   std::uint64_t stream_ = 0;
+};
+
+/// A dropout whose key is in registers, for kernels that ask for whole blocks of 8 elements.
+struct BlockDropout {
+  std::uint32_t key[2] = {0, 0};
+  std::uint32_t stream[2] = {0, 0};
+  std::uint32_t threshold;  ///< 0: no dropout
+  float scale;
+
+  SIMT_DEVICE explicit BlockDropout(const Dropout& dropout) : threshold(dropout.threshold), scale(dropout.scale) {
+    if (threshold == 0) return;
+    const std::uint64_t seed = dropout.key->seed;
+    const std::uint64_t number = (dropout.key->step << 16) | (dropout.stream & 0xFFFFU);
+    key[0] = static_cast<std::uint32_t>(seed);
+    key[1] = static_cast<std::uint32_t>(seed >> 32);
+    stream[0] = static_cast<std::uint32_t>(number);
+    stream[1] = static_cast<std::uint32_t>(number >> 32);
+  }
+
+  /// Of two blocks, which go through the rounds side by side: bit i of a number says if element 8 index + i is kept.
+  SIMT_DEVICE void kept(const std::uint64_t (&indices)[2], std::uint32_t (&bits)[2]) const {
+    std::uint32_t round_key[2] = {key[0], key[1]};
+    std::uint32_t counters[2][4];
+    SIMT_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      counters[i][0] = static_cast<std::uint32_t>(indices[i]);
+      counters[i][1] = static_cast<std::uint32_t>(indices[i] >> 32);
+      counters[i][2] = stream[0];
+      counters[i][3] = stream[1];
+    }
+    // A loop: if it were none, the keys of all rounds would be kept in registers.
+    SIMT_LOOP
+    for (int pair = 0; pair < kRounds / 2; ++pair) {
+      SIMT_UNROLL
+      for (int round = 0; round < 2; ++round) {
+        SIMT_UNROLL
+        for (int i = 0; i < 2; ++i) mix(counters[i], round_key);
+        next_key(round_key);
+      }
+    }
+    // The upper bits of either half of a word decide, whatever follows them.
+    const std::uint32_t least_kept = threshold << 16;
+    SIMT_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      bits[i] = 0;
+      SIMT_UNROLL
+      for (int word = 0; word < 4; ++word) {
+        if (counters[i][word] << 16 >= least_kept) bits[i] |= 1U << (2 * word);
+        if (counters[i][word] >= least_kept) bits[i] |= 2U << (2 * word);
+      }
+    }
+  }
 };
 
 }  // namespace dragoman::backend::cuda::device

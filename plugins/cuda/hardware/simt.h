@@ -107,6 +107,18 @@ SIMT_DEVICE void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;\n" ::"n"(kLeft) : "memory");
 }
 
+/// 4 values that follow one another, at an address that is a multiple of 16 bytes.
+struct Quad {
+  float values[4];
+};
+SIMT_DEVICE Quad load_quad(const float* from) {
+  const float4 quad = *reinterpret_cast<const float4*>(from);
+  return {{quad.x, quad.y, quad.z, quad.w}};
+}
+SIMT_DEVICE void store_quad(float* to, const Quad& quad) {
+  *reinterpret_cast<float4*>(to) = make_float4(quad.values[0], quad.values[1], quad.values[2], quad.values[3]);
+}
+
 /// What the words of a tile hold: two numbers of 16 bits, or four of int8.
 struct Bf16 {};
 struct F16 {};
@@ -124,7 +136,7 @@ SIMT_DEVICE float from_f16(std::uint16_t bits) {
   return value;
 }
 
-/// Two rounded values in a word, the first in the lowest bits; to nearest, ties to even; NaN stays NaN.
+/// Two values in a word, the first in the lowest bits: to nearest, ties to even; NaN stays NaN.
 SIMT_DEVICE std::uint32_t to_word(Bf16, float low, float high) {
   std::uint32_t word = 0;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
@@ -185,6 +197,19 @@ template <class Kernel>
 __global__ void run(const Kernel kernel) {
   kernel();
 }
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::kBlockThreads, Kernel::kResidentBlocks) run_bounded(const Kernel kernel) {
+  kernel();
+}
+/// A kernel that names the size of its blocks, and how many of them a processor is to have room for at a time, gets as
+/// many registers as that leaves.
+template <class Kernel>
+constexpr auto entry() {
+  if constexpr (requires { Kernel::kResidentBlocks; })
+    return &run_bounded<Kernel>;
+  else
+    return &run<Kernel>;
+}
 
 /// Runs kernel() in `threads` threads for each block of the grid, in the order of the calling thread's stream.
 /// `shared`: bytes of shared memory that a block takes.
@@ -194,11 +219,12 @@ void launch(Grid grid, int threads, std::size_t shared, const Kernel& kernel) {
   constexpr std::size_t kWithoutAsking = std::size_t{48} << 10;
   if (shared > kWithoutAsking)
     require_success(
-        cudaFuncSetAttribute(run<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
+        cudaFuncSetAttribute(entry<Kernel>(), cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
         "taking shared memory");
   const TimedLaunch timed(__PRETTY_FUNCTION__);
-  run<<<dim3(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y)), static_cast<unsigned>(threads), shared,
-        cudaStreamPerThread>>>(kernel);
+  constexpr auto kEntry = entry<Kernel>();
+  kEntry<<<dim3(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y)), static_cast<unsigned>(threads), shared,
+           cudaStreamPerThread>>>(kernel);
   require_success(cudaGetLastError(), "launching a kernel");
 }
 

@@ -528,6 +528,8 @@ INSTANTIATE_TEST_SUITE_P(Attention, AttentionIn16Bits,
                                            RoundedAttention{96, false, true, 0.25},
                                            RoundedAttention{128, true, true, 0},
                                            RoundedAttention{40, true, false, 0.25},
+                                           RoundedAttention{64, true, true, 0.1},
+                                           RoundedAttention{18, false, true, 0.1}, RoundedAttention{90, true, false, 0},
                                            RoundedAttention{136, false, false, 0}),
                          [](const auto& given) {
                            const RoundedAttention& a = given.param;

@@ -1,0 +1,315 @@
+#pragma once
+
+#include "attention_parts.h"
+
+/// Attention on tensor cores, for heads of up to 128 columns, whose queries, keys, values, weights and gradients are
+/// rounded as products of the type ask for. A warp has a tile: 16 rows of one head of a sequence. It goes through the
+/// other side 16 rows at a time, and works for itself: most sentences have one tile or two, so warps that waited for
+/// each other, and shared memory that they filled together, would cost more than they save. Operands go from memory
+/// into registers, 16 bytes at a time; scores never leave these (Dao 2023).
+///
+/// A product may add up its columns in any order, and have its results in any order, if both sides agree. Both are
+/// chosen so that what a lane needs is 4 values that follow one another in memory.
+namespace dragoman::backend::cuda::device {
+
+inline constexpr int kTileWarps = 4;
+inline constexpr int kTileRows = 16;
+
+/// Tiles of rows of ragged sequences: more numbers than there are tiles, but as many as a function of the numbers of
+/// rows and sequences alone says. Sequence b has those from offsets[b] / kTileRows + b on.
+constexpr std::int64_t tile_numbers(std::int64_t rows, std::int64_t sequences) {
+  return rows / kTileRows + sequences;
+}
+struct Tile {
+  int head;
+  int first;  ///< row within the sequence, past its end if this number has no tile
+  int first_query;
+  int queries;
+  int first_key;
+  int keys;
+  std::int64_t first_weight;  ///< of the head's first query
+
+  /// How many keys a query sees.
+  SIMT_DEVICE int visible(bool causal, int query) const {
+    const int seen = query + keys - queries + 1;
+    return !causal || seen > keys ? keys : seen < 0 ? 0 : seen;
+  }
+  /// How many keys some of the queries from `query` to the end of its tile see.
+  SIMT_DEVICE int visible_in_tile(bool causal) const {
+    const int end = first + kTileRows;
+    return visible(causal, (end < queries ? end : queries) - 1);
+  }
+  SIMT_DEVICE std::int64_t weight(int query, int key) const { return first_weight + std::int64_t{query} * keys + key; }
+};
+/// The calling warp's. Warps of a block have neighbours, which read the same rows of the other side if the sequence is
+/// long.
+SIMT_DEVICE Tile tile_of(const Attention& attention, const Ids& offsets) {
+  const auto block = static_cast<std::uint32_t>(simt::block_index());
+  const auto heads = static_cast<std::uint32_t>(attention.heads);
+  const auto head = static_cast<int>(block % heads);
+  const int number = static_cast<int>(block / heads) * kTileWarps + simt::thread_index() / kWarp;
+  const auto first_number = [&](int sequence) {
+    return static_cast<int>(static_cast<std::uint32_t>(offsets.data[sequence]) / kTileRows) + sequence;
+  };
+  int low = 0;
+  auto high = static_cast<int>(offsets.count - 1);
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    if (first_number(middle) <= number)
+      low = middle;
+    else
+      high = middle;
+  }
+  Tile tile;
+  tile.head = head;
+  tile.first = (number - first_number(low)) * kTileRows;
+  tile.first_query = attention.q_offsets.data[low];
+  tile.queries = attention.q_offsets.data[low + 1] - tile.first_query;
+  tile.first_key = attention.k_offsets.data[low];
+  tile.keys = attention.k_offsets.data[low + 1] - tile.first_key;
+  tile.first_weight = attention.weight_offsets == nullptr ? 0 : attention.weight_offsets[low];
+  tile.first_weight += std::int64_t{head} * tile.queries * tile.keys;
+  return tile;
+}
+
+/// Rows of one head of one sequence. kWhole: it has kHead columns, at addresses that load_quad() takes.
+template <int kHead, bool kWhole>
+struct HeadRows {
+  const float* data;
+  std::uint32_t stride;
+  int last;
+  int width;
+
+  SIMT_DEVICE HeadRows(const Matrix& x, int first, int rows, const Attention& attention, int head)
+      : stride(static_cast<std::uint32_t>(x.stride)), last(rows - 1) {
+    if constexpr (kWhole)
+      width = kHead;
+    else
+      width = static_cast<int>(attention.q.cols) / attention.heads;
+    data = x.data + first * x.stride + head * width;
+  }
+  /// A row from column `col` on. Beyond the last row: that one, whose products nobody uses.
+  struct Row {
+    const float* data;
+    int cols;  ///< as many as there are
+
+    /// 4 values from column `col` on, 0 where there is none.
+    SIMT_DEVICE simt::Quad quad(int col) const {
+      if constexpr (kWhole) {
+        return simt::load_quad(data + col);
+      } else {
+        simt::Quad quad;
+        SIMT_UNROLL
+        for (int i = 0; i < 4; ++i) quad.values[i] = col + i < cols ? data[col + i] : 0;
+        return quad;
+      }
+    }
+  };
+  SIMT_DEVICE Row row(int number, int col) const {
+    // In 32 bits, which the numbers of a sequence are below: the compiler would carry 64 through all that follows.
+    const std::uint32_t place = static_cast<std::uint32_t>(number < last ? number : last) * stride + col;
+    return {data + place, width - col};
+  }
+};
+
+/// The words that multiply_tile() takes of 16 rows from `first` on, for products that add up columns, here those from
+/// `col` on: as its a for a step of 16 columns, or as its b, of which number j has the words j and j + 2. The columns of
+/// a step are in the order that gives a lane 4 neighbours.
+template <class Words, int kHead, bool kWhole, int kSteps>
+SIMT_DEVICE void load_columns(const HeadRows<kHead, kWhole>& x, int first, int col, std::uint32_t (&words)[kSteps][4]) {
+  SIMT_UNROLL
+  for (int r = 0; r < 2; ++r) {
+    const auto row = x.row(first + lane() / 4 + 8 * r, col + lane() % 4 * 4);
+    SIMT_UNROLL
+    for (int step = 0; step < kSteps; ++step) {
+      const simt::Quad quad = row.quad(step * 16);
+      words[step][r] = simt::to_word(Words(), quad.values[0], quad.values[1]);
+      words[step][r + 2] = simt::to_word(Words(), quad.values[2], quad.values[3]);
+    }
+  }
+}
+
+/// If a product has columns of a head as its results, column n of its tiles 4 part to 4 part + 3 are the 4 from column
+/// 32 part + first_col_of(n) on.
+SIMT_DEVICE int first_col_of(int n) {
+  return n % 2 * 16 + n / 2 * 4;
+}
+/// sums += a b^T over these columns.
+template <class Words, int kSteps>
+SIMT_DEVICE void add_products(float (&sums)[2][4], const std::uint32_t (&a)[kSteps][4],
+                              const std::uint32_t (&b)[kSteps][4]) {
+  SIMT_UNROLL
+  for (int step = 0; step < kSteps; ++step) SIMT_UNROLL
+  for (int j = 0; j < 2; ++j) {
+    const std::uint32_t words[2] = {b[step][j], b[step][j + 2]};
+    simt::multiply_tile(Words(), sums[j], a[step], words);
+  }
+}
+/// The tile's rows, as a of products over columns. Those of wide heads are loaded each time: they would take the registers
+/// that gradients need.
+template <class Words, int kHead, bool kWhole>
+struct TileRows {
+  static constexpr bool kKept = kHead <= 64;
+  HeadRows<kHead, kWhole> rows;
+  int first;
+  std::uint32_t words[kKept ? kHead / 16 : 1][4];
+
+  SIMT_DEVICE TileRows(const HeadRows<kHead, kWhole>& of, int from) : rows(of), first(from) {
+    if constexpr (kKept) load_columns<Words>(rows, first, 0, words);
+  }
+
+  /// sums = product with the 16 rows of `other` from `other_first` on.
+  SIMT_DEVICE void multiply(const HeadRows<kHead, kWhole>& other, int other_first, float (&sums)[2][4]) const {
+    SIMT_UNROLL
+    for (int j = 0; j < 2; ++j) SIMT_UNROLL
+    for (float& sum : sums[j]) sum = 0;
+    if constexpr (kKept) {
+      std::uint32_t other_words[kHead / 16][4];
+      load_columns<Words>(other, other_first, 0, other_words);
+      add_products<Words>(sums, words, other_words);
+    } else {
+      SIMT_LOOP
+      for (int col = 0; col < kHead; col += 32) {
+        std::uint32_t own_words[2][4];
+        load_columns<Words>(rows, first, col, own_words);
+        std::uint32_t other_words[2][4];
+        load_columns<Words>(other, other_first, col, other_words);
+        add_products<Words>(sums, own_words, other_words);
+      }
+    }
+  }
+};
+
+/// sums += weights x, of the 16 rows of x from `first` on.
+template <class Words, int kHead, bool kWhole>
+SIMT_DEVICE void multiply_turned(float (&sums)[kHead / 8][4], const float (&weights)[2][4],
+                                 const HeadRows<kHead, kWhole>& x, int first) {
+  const std::uint32_t words[4] = {
+      simt::to_word(Words(), weights[0][0], weights[0][1]), simt::to_word(Words(), weights[0][2], weights[0][3]),
+      simt::to_word(Words(), weights[1][0], weights[1][1]), simt::to_word(Words(), weights[1][2], weights[1][3])};
+  const int col = first_col_of(lane() / 4);
+  const auto row = [&](int number) { return x.row(first + lane() % 4 * 2 + number, col); };
+  const typename HeadRows<kHead, kWhole>::Row rows[4] = {row(0), row(1), row(8), row(9)};
+  SIMT_UNROLL
+  for (int part = 0; part < kHead / 32; ++part) {
+    simt::Quad quads[4];
+    SIMT_UNROLL
+    for (int i = 0; i < 4; ++i) quads[i] = rows[i].quad(part * 32);
+    SIMT_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      const std::uint32_t b[2] = {simt::to_word(Words(), quads[0].values[i], quads[1].values[i]),
+                                  simt::to_word(Words(), quads[2].values[i], quads[3].values[i])};
+      simt::multiply_tile(Words(), sums[part * 4 + i], words, b);
+    }
+  }
+}
+
+/// What a lane has of the scores of 16 rows by 16: number s of tile j is in these.
+SIMT_DEVICE int row_of(int s) {
+  return lane() / 4 + s / 2 * 8;
+}
+SIMT_DEVICE int col_of(int j, int s) {
+  return j * 8 + lane() % 4 * 2 + s % 2;
+}
+/// scores = scale * scores + biases; query(j, s) and key(j, s) say whose a score is.
+template <class Query, class Key>
+SIMT_DEVICE void finish_scores(const Attention& attention, const Tile& tile, const Query& query, const Key& key,
+                               float (&scores)[2][4]) {
+  SIMT_UNROLL
+  for (int j = 0; j < 2; ++j) SIMT_UNROLL
+  for (float& score : scores[j]) score *= attention.scale;
+  if (attention.bias.data == nullptr) return;
+  SIMT_UNROLL
+  for (int j = 0; j < 2; ++j) SIMT_UNROLL
+  for (int s = 0; s < 4; ++s)
+    scores[j][s] += bias_of(attention.bias, key(j, s), query(j, s) + tile.keys - tile.queries, tile.head);
+}
+/// Over the lanes that have parts of a row.
+template <class Reduction>
+SIMT_DEVICE float reduce_row(float value, Reduction reduction) {
+  value = reduction(value, simt::shuffle_xor(value, 1));
+  return reduction(value, simt::shuffle_xor(value, 2));
+}
+
+/// Which weights the dropout keeps: lanes i and i + 16 say it, in as many bits, of the 16 that follow the index `first`
+/// of line i.
+SIMT_DEVICE std::uint32_t kept_weights(const BlockDropout& dropout, std::int64_t first) {
+  if (dropout.threshold == 0) return 0xFFFFU;
+  const auto index = static_cast<std::uint64_t>(first);
+  const auto half = static_cast<std::uint32_t>(lane()) / 16;
+  std::uint32_t parts[2];
+  dropout.kept({index / 8 + half, index / 8 + 2}, parts);
+  std::uint32_t bits = parts[0] << (8 * half) | parts[1] << 16;
+  bits |= simt::shuffle_xor(bits, 16);
+  return bits >> (index % 8);
+}
+
+/// y = factors * sums for the tile's rows that the sequence has; factors[r] is of the lane's row r.
+template <bool kWhole, int kTiles>
+SIMT_DEVICE void store(const float (&sums)[kTiles][4], const Target& y, int first, const Tile& tile, int rows,
+                       int width, const float (&factors)[2]) {
+  const int col = lane() % 4 * 4;  // first_col_of(2 t); that of 2 t + 1 is 16 further
+  SIMT_UNROLL
+  for (int r = 0; r < 2; ++r) {
+    const int row = tile.first + row_of(2 * r);
+    if (row >= rows) continue;
+    float* const to =
+        y.value.data + std::int64_t{first + row} * static_cast<int>(y.value.stride) + tile.head * width + col;
+    SIMT_UNROLL
+    for (int part = 0; part < kTiles / 4; ++part) SIMT_UNROLL
+    for (int c = 0; c < 2; ++c) {
+      const int further = part * 32 + c * 16;
+      simt::Quad quad;
+      SIMT_UNROLL
+      for (int i = 0; i < 4; ++i) quad.values[i] = factors[r] * sums[part * 4 + i][2 * r + c];
+      if constexpr (kWhole) {
+        if (y.accumulate) {
+          const simt::Quad before = simt::load_quad(to + further);
+          SIMT_UNROLL
+          for (int i = 0; i < 4; ++i) quad.values[i] += before.values[i];
+        }
+        simt::store_quad(to + further, quad);
+      } else {
+        SIMT_UNROLL
+        for (int i = 0; i < 4; ++i)
+          if (col + further + i < width)
+            to[further + i] = y.accumulate ? to[further + i] + quad.values[i] : quad.values[i];
+      }
+    }
+  }
+}
+
+/// Where load_quad() can read each head of a matrix, or there is none.
+inline bool has_quads(const Matrix& x) {
+  return reinterpret_cast<std::uintptr_t>(x.data) % sizeof(simt::Quad) == 0 && x.stride % 4 == 0;
+}
+
+/// function.template operator()<Words, kHead, kWhole>() for heads of this many columns.
+template <class Function>
+void with_head(const Attention& attention, bool quads, const Function& function) {
+  const std::int64_t width = attention.q.cols / attention.heads;
+  quads = quads && has_quads(attention.q) && has_quads(attention.k) && has_quads(attention.v);
+  with_words(attention.tile_type, [&]<class Words>(Words) {
+    if (quads && width == 32)
+      function.template operator()<Words, 32, true>();
+    else if (quads && width == 64)
+      function.template operator()<Words, 64, true>();
+    else if (quads && width == 96)
+      function.template operator()<Words, 96, true>();
+    else if (quads && width == 128)
+      function.template operator()<Words, 128, true>();
+    else if (width <= 64)
+      function.template operator()<Words, 64, false>();
+    else
+      function.template operator()<Words, 128, false>();
+  });
+}
+
+/// A warp for each tile and head.
+template <class Kernel>
+void for_each_tile(const Attention& attention, std::int64_t rows, const Kernel& kernel) {
+  const std::int64_t tiles = tile_numbers(rows, attention.q_offsets.count - 1);
+  simt::launch({blocks_of(tiles, kTileWarps) * attention.heads}, kTileWarps * kWarp, 0, kernel);
+}
+
+}  // namespace dragoman::backend::cuda::device
