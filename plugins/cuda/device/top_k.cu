@@ -1,60 +1,14 @@
-#include "random.h"
-
-#include <cmath>
+#include "best_keys.h"
+#include "top_k_parts.h"
 
 // The best tokens of each row in one pass over its logits: a block for each panel of a row changes its logits as asked,
 // and finds their maximum, the sum of their exponentials and the best of them; then a block for each row puts together
-// what its panels have found. Where more than a few are wanted, which sampling may ask for, rows are sorted.
+// what its panels have found. Where more than a few are wanted, which sampling may ask for, rows are sorted. Ranks are
+// in double precision where noise is added; where there is none, and a few are wanted, whole numbers order the logits.
 namespace dragoman::backend::cuda::device {
 namespace {
 
 constexpr int kOwnTokens = kTopKPanel / kThreads;  ///< of a thread, every kThreads-th of the panel
-constexpr std::int32_t kNoToken = 0x7FFFFFFF;
-
-/// ops::gumbel_noise.
-SIMT_DEVICE double gumbel_noise(const ops::RowNoise& noise, std::int64_t vocabulary, std::int64_t token) {
-  const std::uint64_t index = noise.step * static_cast<std::uint64_t>(vocabulary) + static_cast<std::uint64_t>(token);
-  const double uniform = fmax(1 - random_uniform(noise.seed, noise.stream, index), 0x1p-54);
-  return -log(fmax(-log(uniform), 0x1p-60));
-}
-
-/// Of rank, falling, then of token, rising.
-struct Candidate {
-  double rank = -INFINITY;
-  std::int32_t token = kNoToken;
-
-  SIMT_DEVICE bool before(const Candidate& other) const {
-    return rank > other.rank || (rank == other.rank && token < other.token);
-  }
-};
-
-SIMT_DEVICE Candidate best_of_warp(Candidate best) {
-  for (int mask = kWarp / 2; mask > 0; mask /= 2) {
-    const Candidate other{simt::shuffle_xor(best.rank, mask), simt::shuffle_xor(best.token, mask)};
-    if (other.before(best)) best = other;
-  }
-  return best;
-}
-
-/// The first of [begin, end) that is not below what is looked for.
-template <class IsBelow>
-SIMT_DEVICE std::int64_t lower_bound(std::int64_t begin, std::int64_t end, const IsBelow& is_below) {
-  while (begin < end) {
-    const std::int64_t middle = begin + (end - begin) / 2;
-    if (is_below(middle))
-      begin = middle + 1;
-    else
-      end = middle;
-  }
-  return begin;
-}
-/// The first of `entries`, which are sorted, that is not before the token of the row.
-template <class Entry>
-SIMT_DEVICE std::int64_t entries_from(const Entry* entries, std::int64_t count, std::int64_t row, std::int64_t token) {
-  return lower_bound(0, count, [&](std::int64_t i) {
-    return entries[i].row < row || (entries[i].row == row && entries[i].token < token);
-  });
-}
 
 /// Logits of gathered outputs in the order of the rows' lists, since those of the columns are in another.
 struct OrderByLists {
@@ -68,6 +22,8 @@ struct OrderByLists {
   }
 };
 
+/// kRanks: with noise, or to be sorted.
+template <bool kRanks>
 struct FindInPanels {
   TopK arguments;
 
@@ -118,17 +74,22 @@ struct FindInPanels {
       simt::barrier();
     }
     const double temperature = a.temperatures == nullptr ? 1 : a.temperatures[global_row];
+    float own[kOwnTokens];
     float maximum = -INFINITY;
-    for (int e = simt::thread_index(); e < count; e += kThreads) {
-      if (temperature != 1) values[e] = static_cast<float>(values[e] / temperature);
-      maximum = fmaxf(maximum, values[e]);
+    SIMT_UNROLL
+    for (int i = 0; i < kOwnTokens; ++i) {
+      const int e = simt::thread_index() + i * kThreads;
+      own[i] = -INFINITY;
+      if (e < count) {
+        own[i] = values[e];
+        if (temperature != 1) values[e] = own[i] = static_cast<float>(own[i] / temperature);
+      }
+      maximum = fmaxf(maximum, own[i]);
     }
     maximum = reduce_block(maximum, Maximum(), cells);
     float sum = 0;
-    for (int e = simt::thread_index(); e < count; e += kThreads) {
-      const float value = values[e];
-      sum += value == -INFINITY ? 0 : expf(value - maximum);
-    }
+    SIMT_UNROLL
+    for (int i = 0; i < kOwnTokens; ++i) sum += own[i] == -INFINITY ? 0 : expf(own[i] - maximum);
     sum = reduce_block(sum, Sum(), cells);
     if (simt::thread_index() == 0) {
       a.scratch.maxima[simt::block_index()] = maximum;
@@ -138,15 +99,67 @@ struct FindInPanels {
     for (std::int64_t i = entries_from(a.scored, a.scored_count, global_row, first) + simt::thread_index(); i < end;
          i += kThreads)
       at(a.scored_log_probabilities, i, 0) = values[static_cast<int>(a.scored[i].token - first)];
+    if constexpr (kRanks)
+      find_by_ranks(row, first, count, values, own, memory);
+    else
+      find_by_keys(first, static_cast<int>(count), values, own, memory);
+  }
+
+  /// The best have their threads' best before them, so they are among the tokens of the k threads whose best are the
+  /// best: one warp finds these, and then the tokens.
+  SIMT_DEVICE void find_by_keys(std::int64_t first, int count, const Shared<float>& values,
+                                const float (&own)[kOwnTokens], simt::SharedMemory& memory) const {
+    const auto keys = memory.take<std::uint64_t>(kThreads);
+    const auto threads = memory.take<std::int32_t>(kMaxQuickTopK);
+    const auto k = static_cast<int>(arguments.k);
+    const auto first_token = static_cast<std::int32_t>(first);
+    float best = -INFINITY;
+    int of_best = 0;
+    SIMT_UNROLL
+    for (int i = 0; i < kOwnTokens; ++i) {
+      if (!(own[i] > best)) continue;
+      best = own[i];
+      of_best = i;
+    }
+    const auto key_of = [&](int e, float value) { return e < count ? best_key(value, first_token + e) : 0; };
+    keys[simt::thread_index()] = key_of(simt::thread_index() + of_best * kThreads, best);
+    simt::barrier();
+    if (simt::thread_index() < kWarp)
+      take_best_keys(
+          kThreads, k, [&](int i) -> std::uint64_t { return keys[i]; },
+          [&](int n, const BestKey& of_thread) { threads[n] = of_thread.key == 0 ? -1 : of_thread.index; });
+    simt::barrier();
+    if (simt::thread_index() >= kWarp) return;
+    const auto token_of = [&](int i) {
+      const int thread = threads[i / kOwnTokens];
+      return thread < 0 ? count : thread + i % kOwnTokens * kThreads;
+    };
+    take_best_keys(
+        k * kOwnTokens, k,
+        [&](int i) -> std::uint64_t {
+          const int e = token_of(i);
+          return e < count ? key_of(e, values[e]) : 0;
+        },
+        [&](int n, const BestKey& found) {
+          const std::int64_t place = simt::block_index() * k + n;
+          const int e = found.key == 0 ? count : token_of(found.index);
+          arguments.scratch.tokens[place] = e < count ? first_token + e : kNoToken;
+          arguments.scratch.values[place] = e < count ? static_cast<float>(values[e]) : -INFINITY;
+        });
+  }
+
+  SIMT_DEVICE void find_by_ranks(std::int64_t row, std::int64_t first, std::int64_t count, const Shared<float>& values,
+                                 const float (&own_values)[kOwnTokens], simt::SharedMemory& memory) const {
+    const TopK& a = arguments;
     ops::RowNoise noise;
     noise.drawn = false;
-    if (a.noise != nullptr) noise = a.noise[global_row];
+    if (a.noise != nullptr) noise = a.noise[a.first_row + row];
     Candidate own[kOwnTokens];
     SIMT_UNROLL
     for (int i = 0; i < kOwnTokens; ++i) {
       const int e = simt::thread_index() + i * kThreads;
       if (e >= count) continue;
-      double rank = values[e];
+      double rank = own_values[i];
       if (noise.drawn) rank += gumbel_noise(noise, a.vocabulary, first + e);
       own[i] = {rank != rank ? -INFINITY : rank, static_cast<std::int32_t>(first + e)};
     }
@@ -219,7 +232,8 @@ struct FindInPanels {
   }
 };
 
-/// What the panels of a row have found, put together.
+/// What the panels of a row have found, put together; without kRanks by one warp.
+template <bool kRanks>
 struct FindInRows {
   TopK arguments;
 
@@ -240,14 +254,30 @@ struct FindInRows {
     };
     const std::int64_t end = entries_from(a.scored, a.scored_count, a.first_row + row + 1, 0);
     for (std::int64_t i = entries_from(a.scored, a.scored_count, a.first_row + row, 0) + simt::thread_index(); i < end;
-         i += kThreads) {
+         i += simt::thread_count()) {
       float& scored = at(a.scored_log_probabilities, i, 0);
       scored = log_probability(scored);
     }
-    if (a.k > kMaxQuickTopK)
+    if constexpr (!kRanks)
+      merge_by_keys(row, panels * a.k, log_probability);
+    else if (a.k > kMaxQuickTopK)
       sort(row, log_probability);
     else
       merge(row, panels * a.k, log_probability);
+  }
+
+  template <class LogProbability>
+  SIMT_DEVICE void merge_by_keys(std::int64_t row, std::int64_t count, const LogProbability& log_probability) const {
+    const TopK& a = arguments;
+    const std::int32_t* const tokens = a.scratch.tokens + row * count;
+    const float* const values = a.scratch.values + row * count;
+    take_best_keys(
+        static_cast<int>(count), static_cast<int>(a.k),
+        [&](int i) { return tokens[i] == kNoToken ? 0 : best_key(values[i], tokens[i]); },
+        [&](int n, const BestKey& found) {
+          at(a.tokens, row, n) = tokens[found.index];
+          at(a.log_probabilities, row, n) = log_probability(values[found.index]);
+        });
   }
 
   template <class LogProbability>
@@ -317,31 +347,29 @@ struct FindInRows {
   }
 };
 
-struct GatherWords {
-  ShortlistRows arguments;
-  SIMT_DEVICE void operator()() const {
-    const auto [token, column] = arguments.columns[simt::block_index()];
-    const std::uint32_t* const from = arguments.from + token * arguments.words;
-    std::uint32_t* const to = arguments.to + column * arguments.words;
-    for (std::int64_t i = simt::thread_index(); i < arguments.words; i += kThreads) to[i] = from[i];
-    if (simt::thread_index() != 0) return;
-    if (arguments.from_scales != nullptr) arguments.to_scales[column] = arguments.from_scales[token];
-    if (arguments.from_bias != nullptr) arguments.to_bias[column] = arguments.from_bias[token];
-  }
-};
+}  // namespace
+
+namespace {
+
+template <bool kRanks>
+void find(const TopK& arguments) {
+  const std::int64_t rows = arguments.tokens.rows;
+  constexpr std::size_t kPanel = kTopKPanel * sizeof(float) + kWarps * sizeof(float);
+  constexpr std::size_t kFound = kRanks ? kWarps * (sizeof(double) + sizeof(std::int32_t))
+                                        : kThreads * sizeof(std::uint64_t) + kMaxQuickTopK * sizeof(std::int32_t);
+  simt::launch({rows * top_k_panels(arguments.vocabulary)}, kThreads, kPanel + kFound, FindInPanels<kRanks>{arguments});
+  simt::launch({rows}, kRanks ? kThreads : kWarp, kRanks ? 2 * kWarps * sizeof(double) : 0,
+               FindInRows<kRanks>{arguments});
+}
 
 }  // namespace
 
 void top_k(const TopK& arguments) {
-  const std::int64_t rows = arguments.tokens.rows;
-  if (arguments.shortlist_columns != nullptr) for_each_row(rows, 0, OrderByLists{arguments});
-  constexpr std::size_t kShared = kTopKPanel * sizeof(float) + 3 * kWarps * sizeof(double);
-  simt::launch({rows * top_k_panels(arguments.vocabulary)}, kThreads, kShared, FindInPanels{arguments});
-  for_each_row(rows, 2 * kWarps * sizeof(double), FindInRows{arguments});
-}
-
-void gather_rows_of_words(const ShortlistRows& arguments, std::int64_t count) {
-  for_each_row(count, 0, GatherWords{arguments});
+  if (arguments.shortlist_columns != nullptr) for_each_row(arguments.tokens.rows, 0, OrderByLists{arguments});
+  if (arguments.noise == nullptr && arguments.k <= kMaxQuickTopK)
+    find<false>(arguments);
+  else
+    find<true>(arguments);
 }
 
 }  // namespace dragoman::backend::cuda::device

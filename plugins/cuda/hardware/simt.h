@@ -77,6 +77,10 @@ template <class T, int kCount>
 SIMT_DEVICE void store_vector(T* to, const Vector<T, kCount>& vector) {
   *reinterpret_cast<Vector<T, kCount>*>(to) = vector;
 }
+/// The greatest value of the warp.
+SIMT_DEVICE std::uint32_t reduce_max(std::uint32_t value) {
+  return __reduce_max_sync(0xFFFFFFFFU, value);
+}
 
 /// Memory that the threads of a block share: elements are read and assigned, not referred to.
 template <class T>

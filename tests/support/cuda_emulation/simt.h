@@ -2,6 +2,7 @@
 
 #include "block.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -91,6 +92,12 @@ template <class T, int kCount>
 void store_vector(T* to, const Vector<T, kCount>& vector) {
   require_aligned<T, kCount>(to);
   std::memcpy(to, &vector, sizeof vector);
+}
+inline std::uint32_t reduce_max(std::uint32_t value) {
+  testing::emulation::Block& block = testing::emulation::Block::current();
+  const testing::emulation::Deposit* lanes = block.exchange({value});
+  for (int lane = 0; lane < block.lanes(); ++lane) value = std::max(value, lanes[lane][0]);
+  return value;
 }
 
 /// One element of shared memory.

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "random.h"
+
+#include <cmath>
+
+/// What the kernels of top_k.cu have in common.
+namespace dragoman::backend::cuda::device {
+
+inline constexpr std::int32_t kNoToken = 0x7FFFFFFF;
+
+/// ops::gumbel_noise.
+SIMT_DEVICE double gumbel_noise(const ops::RowNoise& noise, std::int64_t vocabulary, std::int64_t token) {
+  const std::uint64_t index = noise.step * static_cast<std::uint64_t>(vocabulary) + static_cast<std::uint64_t>(token);
+  const double uniform = fmax(1 - random_uniform(noise.seed, noise.stream, index), 0x1p-54);
+  return -log(fmax(-log(uniform), 0x1p-60));
+}
+
+/// Of rank, falling, then of token, rising.
+struct Candidate {
+  double rank = -INFINITY;
+  std::int32_t token = kNoToken;
+
+  SIMT_DEVICE bool before(const Candidate& other) const {
+    return rank > other.rank || (rank == other.rank && token < other.token);
+  }
+};
+
+SIMT_DEVICE Candidate best_of_warp(Candidate best) {
+  for (int mask = kWarp / 2; mask > 0; mask /= 2) {
+    const Candidate other{simt::shuffle_xor(best.rank, mask), simt::shuffle_xor(best.token, mask)};
+    if (other.before(best)) best = other;
+  }
+  return best;
+}
+
+/// The first of [begin, end) that is not below what is looked for.
+template <class IsBelow>
+SIMT_DEVICE std::int64_t lower_bound(std::int64_t begin, std::int64_t end, const IsBelow& is_below) {
+  while (begin < end) {
+    const std::int64_t middle = begin + (end - begin) / 2;
+    if (is_below(middle))
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return begin;
+}
+/// The first of `entries`, which are sorted, that is not before the token of the row.
+template <class Entry>
+SIMT_DEVICE std::int64_t entries_from(const Entry* entries, std::int64_t count, std::int64_t row, std::int64_t token) {
+  return lower_bound(0, count, [&](std::int64_t i) {
+    return entries[i].row < row || (entries[i].row == row && entries[i].token < token);
+  });
+}
+
+}  // namespace dragoman::backend::cuda::device
