@@ -1,6 +1,7 @@
 #include "gemm/gemm.h"
 
 #include "block.h"
+#include "gemm/packed_matrix.h"
 #include "test_data.h"
 
 #include <algorithm>
@@ -38,6 +39,7 @@ struct Listed {
   int most_rows_of_first = 1 << 30;  ///< the first candidate cannot do more
   bool recording = false;
   int timings = 0;
+  int runs = 0;
 };
 
 /// In the host's memory.
@@ -47,18 +49,21 @@ class ListedLibrary final : public GemmLibrary {
       : listed_(listed), identity_(std::move(identity)) {}
 
   std::string identity() const override { return identity_; }
-  std::vector<GemmAlgorithm> candidates(const GemmShape&, bool) const override {
+  std::vector<GemmAlgorithm> candidates(const GemmShape& shape, bool) const override {
     std::vector<GemmAlgorithm> all;
+    if (refuses(shape)) return all;
     for (const Way order : listed_.candidates) all.push_back({{order}});
     return all;
   }
   std::optional<std::size_t> workspace(const GemmShape& shape, const GemmAlgorithm& algorithm) const override {
+    if (refuses(shape)) return std::nullopt;
     if (algorithm.words[0] == listed_.candidates.front() && shape.rows > listed_.most_rows_of_first)
       return std::nullopt;
     return 64;
   }
   void run(const GemmShape& shape, const GemmOperands& operands, const GemmAlgorithm& algorithm, void* workspace,
            std::size_t bytes) const override {
+    ++listed_.runs;
     ASSERT_GE(bytes, 64U);
     ASSERT_EQ(reinterpret_cast<std::uintptr_t>(workspace) % kWorkspaceAlignment, 0U);
     std::memset(workspace, 0xFF, 64);
@@ -83,6 +88,10 @@ class ListedLibrary final : public GemmLibrary {
   bool recording() const override { return listed_.recording; }
 
  private:
+  /// Tensor cores multiply int8 only in multiples of 4 (NVIDIA, cuBLAS: cublasLtMatmul()).
+  static bool refuses(const GemmShape& shape) {
+    return shape.type == GemmType::kI8 && (shape.cols % 4 != 0 || shape.inner % 4 != 0);
+  }
   template <class Number>
   static void finish(const GemmShape& shape, Number* c, std::int64_t i, std::int64_t j, Number value) {
     Number& place = c[i * shape.c_stride + j];
@@ -267,6 +276,37 @@ TEST_P(GemmContract, MultipliesWords) {
   product.c = matrix(wanted, kRows, kCols);
   device::product_int8(product);
   EXPECT_EQ(c, wanted);
+}
+
+/// A vocabulary of 32,001: the library multiplies, since a packed weight has rows behind its last one.
+TEST_P(GemmContract, ColumnsOfInt8NeedBeNoMultiples) {
+  constexpr std::int64_t kInner = 40;
+  for (const tensor::ComputeType type : {tensor::ComputeType::kI8, tensor::ComputeType::kF32})
+    for (const std::int64_t cols : {1, 7, 8, 10}) {
+      Host host;
+      const tensor::Device device = host.context.device();
+      set_gemm(device, &gemm());
+      auto weight = random_floats(cols * kInner, 1), x = random_floats(3 * kInner, 2), bias = random_floats(cols, 3);
+      const PackedMatrix packed(tensor::host_memory(), matrix(weight, cols, kInner), type);
+      EXPECT_EQ(packed.rows(), cols);
+      std::vector<float> c(static_cast<std::size_t>(3 * cols)), wanted(c.size());
+      const int runs_before = listed_.runs;
+      packed.multiply(host.context, matrix(x, 3, kInner), matrix(c, 3, cols), {.bias = matrix(bias, 1, cols)});
+      EXPECT_EQ(listed_.runs > runs_before, GetParam() == Side::kLibrary) << cols << " in " << tensor::name_of(type);
+      set_gemm(device, &plain_);
+      packed.multiply(host.context, matrix(x, 3, kInner), matrix(wanted, 3, cols), {.bias = matrix(bias, 1, cols)});
+      set_gemm(device, nullptr);
+      EXPECT_THAT(c, ::testing::Pointwise(::testing::FloatNear(1e-5F), wanted)) << cols;
+      // The first columns alone, as of a list of outputs: those behind them are of other outputs.
+      if (type == tensor::ComputeType::kF32 || cols < 3) continue;
+      std::vector<float> part(3 * 3);
+      set_gemm(device, &gemm());
+      packed.multiply(host.context, matrix(x, 3, kInner), matrix(part, 3, 3), {.bias = matrix(bias, 1, 3)});
+      set_gemm(device, nullptr);
+      for (std::size_t i = 0; i < 3; ++i)
+        for (std::size_t j = 0; j < 3; ++j)
+          EXPECT_EQ(part[i * 3 + j], c[i * static_cast<std::size_t>(cols) + j]) << cols;
+    }
 }
 
 /// Whichever way operands lie; of the plain kernels the bits are the same. Sizes are no multiples of anything.

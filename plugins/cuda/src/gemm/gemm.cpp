@@ -390,14 +390,15 @@ void LibraryGemm::multiply_halves(tensor::Context& context, const device::HalfPr
 void LibraryGemm::multiply_int8(tensor::Context& context, const device::Int8Product& product) {
   const auto& [a, a_scales, weight, weight_scales, c, epilogue] = product;
   const tensor::ScratchScope scope(context.arena());
-  device::View<std::int32_t> sums{nullptr, c.rows, c.cols, (c.cols + 3) / 4 * 4};
+  const std::int64_t cols = (c.cols + kInt8Cols - 1) / kInt8Cols * kInt8Cols;
+  device::View<std::int32_t> sums{nullptr, c.rows, c.cols, cols};
   sums.data = static_cast<std::int32_t*>(
       context.arena().allocate(static_cast<std::size_t>(sums.rows * sums.stride) * sizeof(std::int32_t)));
   const GemmShape shape{.type = GemmType::kI8,
                         .transpose_b = true,
                         .alignment = alignment_of<std::uint32_t>({{a.data, a.stride}, {weight.data, weight.stride}}),
                         .rows = c.rows,
-                        .cols = c.cols,
+                        .cols = cols <= weight.rows ? cols : c.cols,
                         .inner = 4 * a.cols,
                         .a_stride = 4 * a.stride,
                         .b_stride = 4 * weight.stride,

@@ -16,6 +16,9 @@ namespace dragoman::backend::cuda {
 /// same rows on every run.
 enum class RowBits : std::uint8_t { kStable, kOfShape };
 
+/// Columns of a product of int8 that libraries compute at a time.
+inline constexpr std::int64_t kInt8Cols = 4;
+
 /// The seam between ops and whatever multiplies matrices: c = op(a) op(b) and what the epilogue says, in the order of
 /// the calling thread's stream. All take scratch of the context's. The same arguments give the same bits on every run,
 /// in every process on the same device with the same libraries. Thread-safe.
@@ -24,6 +27,8 @@ class Gemm {
   virtual ~Gemm() = default;
   virtual void multiply(tensor::Context& context, const device::Product& product, RowBits bits) = 0;
   virtual void multiply_halves(tensor::Context& context, const device::HalfProduct& product, RowBits bits) = 0;
+  /// A library multiplies with multiples of kInt8Cols rows of the weight: it reads those behind the last column if the
+  /// weight has them; else the plain kernel computes.
   virtual void multiply_int8(tensor::Context& context, const device::Int8Product& product) = 0;
   /// Whether a column of a row-stable product of floats or halves keeps its bits when other columns come or go. int8
   /// products always do.

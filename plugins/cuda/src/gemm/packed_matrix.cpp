@@ -12,6 +12,11 @@ namespace {
 constexpr std::int64_t kHalvesOfWord = 2;
 constexpr std::int64_t kInt8OfWord = 4;
 
+/// The rows that a packed weight has room for: libraries multiply int8 only with multiples of kInt8Cols of them.
+std::int64_t padded_rows(std::int64_t rows, ComputeType type) {
+  return tensor::is_int8(type) ? (rows + kInt8Cols - 1) / kInt8Cols * kInt8Cols : rows;
+}
+
 std::size_t bytes_of(std::int64_t rows, std::int64_t cols, ComputeType type) {
   const std::int64_t of_row = type == ComputeType::kF32 ? cols
                               : tensor::is_int8(type)   ? device::words_of(cols, kInt8OfWord)
@@ -34,7 +39,10 @@ device::WordMatrix narrowed(Context& context, ComputeType type, const device::Ma
 }  // namespace
 
 PackedMatrix::PackedMatrix(tensor::DeviceMemory& memory, const device::Matrix& weight, ComputeType type)
-    : rows_(weight.rows), cols_(weight.cols), type_(type), values_(memory, bytes_of(rows_, cols_, type)) {
+    : rows_(weight.rows),
+      cols_(weight.cols),
+      type_(type),
+      values_(memory, bytes_of(padded_rows(rows_, type), cols_, type)) {
   if (type == ComputeType::kF32)
     device::scale(weight, 1, {static_cast<float*>(values_.data()), rows_, cols_, cols_}, false);
   else if (tensor::is_int8(type))
@@ -44,8 +52,8 @@ PackedMatrix::PackedMatrix(tensor::DeviceMemory& memory, const device::Matrix& w
 }
 
 PackedMatrix::PackedMatrix(tensor::DeviceMemory& memory, std::int64_t rows, std::int64_t cols, ComputeType type)
-    : rows_(rows), cols_(cols), type_(type), values_(memory, bytes_of(rows, cols, type)) {
-  memory.clear(values_.data(), bytes_of(rows, cols, type));
+    : rows_(rows), cols_(cols), type_(type), values_(memory, bytes_of(padded_rows(rows, type), cols, type)) {
+  memory.clear(values_.data(), bytes_of(padded_rows(rows, type), cols, type));
   if (!tensor::is_int8(type)) return;
   const std::size_t scale_bytes = static_cast<std::size_t>(rows) * sizeof(float);
   scales_ = tensor::Buffer(memory, scale_bytes);
@@ -64,6 +72,9 @@ void PackedMatrix::quantize(tensor::DeviceMemory& memory, const device::Matrix& 
   core::require(cols_ <= tensor::kMaxInt8Inputs, core::ErrorCode::kUnsupported,
                 "a product of {} inputs does not fit into int8's sums, which have {}", cols_, tensor::kMaxInt8Inputs);
   scales_ = tensor::Buffer(memory, static_cast<std::size_t>(rows_) * sizeof(float));
+  const std::size_t bytes = bytes_of(rows_, cols_, type_);
+  const std::size_t padding = bytes_of(padded_rows(rows_, type_), cols_, type_) - bytes;
+  if (padding > 0) memory.clear(static_cast<char*>(values_.data()) + bytes, padding);
   device::quantize_words(weight, tensor::kWeightRange, words(values_.data(), rows_, cols_, kInt8OfWord),
                          static_cast<float*>(scales_.data()));
 }
@@ -98,12 +109,13 @@ void PackedMatrix::multiply(Context& context, const device::Matrix& x, const dev
       auto* const scales =
           static_cast<float*>(context.arena().allocate(static_cast<std::size_t>(x.rows) * sizeof(float)));
       device::quantize_words(x, tensor::activation_range(type_), numbers, scales);
-      return gemm.multiply_int8(context, {.a = numbers,
-                                          .a_scales = scales,
-                                          .weight = words(values_.data(), rows_, cols_, kInt8OfWord),
-                                          .weight_scales = static_cast<const float*>(scales_.data()),
-                                          .c = c,
-                                          .epilogue = epilogue});
+      return gemm.multiply_int8(context,
+                                {.a = numbers,
+                                 .a_scales = scales,
+                                 .weight = words(values_.data(), padded_rows(rows_, type_), cols_, kInt8OfWord),
+                                 .weight_scales = static_cast<const float*>(scales_.data()),
+                                 .c = c,
+                                 .epilogue = epilogue});
     }
   }
 }
