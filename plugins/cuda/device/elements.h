@@ -55,6 +55,35 @@ SIMT_DEVICE void put_run(const Matrix& y, std::int64_t row, std::int64_t col, Ru
   store_run(y, row, col, run);
 }
 
+/// A quad of a row. `kWide`: rows are of whole quads, which lie as vectors must; else quads are read and written
+/// element by element, and end at the last column. Beyond it are zeros.
+template <bool kWide>
+SIMT_DEVICE bool is_in_row(std::int64_t cols, std::int64_t col, int n) {
+  return (kWide ? col : col + n) < cols;
+}
+template <bool kWide>
+SIMT_DEVICE Quad load_quad(const Matrix& x, std::int64_t row, std::int64_t col) {
+  Quad quad = {};
+  if constexpr (kWide) {
+    if (col < x.cols) quad = load_run<kQuad>(x, row, col);
+  } else {
+    SIMT_UNROLL
+    for (int n = 0; n < kQuad; ++n)
+      if (col + n < x.cols) quad.values[n] = at(x, row, col + n);
+  }
+  return quad;
+}
+template <bool kWide>
+SIMT_DEVICE void store_quad(const Matrix& y, std::int64_t row, std::int64_t col, const Quad& quad) {
+  if constexpr (kWide) {
+    if (col < y.cols) store_run(y, row, col, quad);
+  } else {
+    SIMT_UNROLL
+    for (int n = 0; n < kQuad; ++n)
+      if (col + n < y.cols) at(y, row, col + n) = quad.values[n];
+  }
+}
+
 /// Whether runs of kWidth elements of all rows can be moved as vectors of up to 16 bytes. It depends on how a matrix
 /// lies, and not on how many rows it has.
 template <int kWidth, class... Element>

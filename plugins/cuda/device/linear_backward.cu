@@ -4,72 +4,73 @@
 namespace dragoman::backend::cuda::device {
 namespace {
 
-/// A block has kRowsOfColumnPart rows, or all of a few, and 2 kWarp columns. A lane has a word's two of every kWarps-th
-/// row, so columns are added up in the order of column_sum().
-template <class Words>
+/// A block has kRowsOfColumnPart rows, or all of a few, and kWarp quads of columns, of which a lane has one of every
+/// kWarps-th row, so columns are added up in the order of column_sum(). `kSimple`: the activation function is none or
+/// ReLU.
+template <class Words, bool kWide, bool kSimple>
 struct Differentiate {
-  static constexpr int kAtOnce = 2;  ///< rows whose numbers are on their way together
+  static constexpr int kAtOnce = kSimple ? 4 : 1;  ///< rows whose numbers are on their way together
+  static constexpr int kColumns = kWarp * kQuad;
   Differentiation arguments;
   Target sums;
   std::int64_t rows_of_part;
 
   SIMT_DEVICE void operator()() const {
     simt::SharedMemory memory;
-    const auto cells = memory.take<float>(2 * kThreads);
-    const std::int64_t rows = arguments.dy.rows;
-    const std::int64_t word = simt::block_index() * kWarp + simt::thread_index() % kWarp;
+    const auto cells = memory.take<float>(kWarps * kColumns);
+    const int lane = simt::thread_index() % kWarp;
+    const int warp = simt::thread_index() / kWarp;
+    const std::int64_t first_col = simt::block_index() * kColumns;
+    const std::int64_t col = first_col + lane * kQuad;
     const std::int64_t part = simt::block_index_y();
-    const std::int64_t end = least((part + 1) * rows_of_part, rows);
-    float low_sum = 0;
-    float high_sum = 0;
-    for (std::int64_t first = part * rows_of_part + simt::thread_index() / kWarp; first < end;
-         first += kAtOnce * kWarps) {
-      Pair dy[kAtOnce];
-      Pair known[kAtOnce];
+    const std::int64_t end = least((part + 1) * rows_of_part, arguments.dy.rows);
+    const bool activates = arguments.activation != ops::Activation::kNone;
+    Quad own = {};
+    for (std::int64_t first = part * rows_of_part + warp; first < end; first += kAtOnce * kWarps) {
+      // Beyond the last column are zeros, as words have them.
+      Quad dz[kAtOnce] = {};
+      Quad known[kAtOnce] = {};
       SIMT_UNROLL
       for (int i = 0; i < kAtOnce; ++i) {
         const std::int64_t row = first + i * kWarps;
-        dy[i] = pair(arguments.dy, row, word, end);
-        if (arguments.activation != ops::Activation::kNone) known[i] = pair(arguments.known, row, word, end);
+        if (row >= end) continue;
+        dz[i] = load_quad<kWide>(arguments.dy, row, col);
+        if (activates) known[i] = load_quad<kWide>(arguments.known, row, col);
       }
       SIMT_UNROLL
       for (int i = 0; i < kAtOnce; ++i) {
         const std::int64_t row = first + i * kWarps;
-        if (row >= end) break;
-        const float low = dy[i].low * slope(arguments.activation, known[i].low, known[i].low);
-        const float high = dy[i].high * slope(arguments.activation, known[i].high, known[i].high);
-        store(row, word, low, high);
-        low_sum += low;
-        high_sum += high;
+        if (row >= end) continue;
+        if (activates) multiply_by_slope(known[i], dz[i]);
+        store(row, col, dz[i]);
+        SIMT_UNROLL
+        for (int n = 0; n < kQuad; ++n) own.values[n] += dz[i].values[n];
       }
     }
     if (sums.value.data == nullptr) return;
-    cells[2 * simt::thread_index()] = low_sum;
-    cells[2 * simt::thread_index() + 1] = high_sum;
+    SIMT_UNROLL
+    for (int n = 0; n < kQuad; ++n) cells[warp * kColumns + lane * kQuad + n] = own.values[n];
     simt::barrier();
-    const int own = simt::thread_index();
-    const std::int64_t col = simt::block_index() * 2 * kWarp + own;
-    if (own >= 2 * kWarp || col >= arguments.dy.cols) return;
-    float sum = cells[own];
-    for (int warp = 1; warp < kWarps; ++warp) sum += cells[warp * 2 * kWarp + own];
-    put(sums.value, part, col, sum, sums.accumulate);
+    const int column = simt::thread_index();
+    if (column >= kColumns || first_col + column >= arguments.dy.cols) return;
+    float sum = cells[column];
+    for (int w = 1; w < kWarps; ++w) sum += cells[w * kColumns + column];
+    put(sums.value, part, first_col + column, sum, sums.accumulate);
   }
 
-  struct Pair {
-    float low = 0;
-    float high = 0;
-  };
-  /// Zeros beyond the last column, as words have them.
-  SIMT_DEVICE static Pair pair(const Matrix& x, std::int64_t row, std::int64_t word, std::int64_t end) {
-    const std::int64_t col = 2 * word;
-    if (row >= end) return {};
-    return {col < x.cols ? at(x, row, col) : 0, col + 1 < x.cols ? at(x, row, col + 1) : 0};
+ private:
+  SIMT_DEVICE void multiply_by_slope(const Quad& known, Quad& dz) const {
+    if constexpr (kSimple)
+      apply_slope(ops::Activation::kRelu, known, known, dz);
+    else
+      apply_slope(arguments.activation, known, known, dz);
   }
-  SIMT_DEVICE void store(std::int64_t row, std::int64_t word, float low, float high) const {
-    if (word < arguments.words.cols) at(arguments.words, row, word) = word_of(Words(), low, high);
-    if (arguments.dz.data == nullptr) return;
-    if (2 * word < arguments.dz.cols) at(arguments.dz, row, 2 * word) = low;
-    if (2 * word + 1 < arguments.dz.cols) at(arguments.dz, row, 2 * word + 1) = high;
+  SIMT_DEVICE void store(std::int64_t row, std::int64_t col, const Quad& dz) const {
+    if (col / 2 < arguments.words.cols)
+      simt::store_vector(&at(arguments.words, row, col / 2),
+                         simt::Vector<std::uint32_t, 2>{{word_of(Words(), dz.values[0], dz.values[1]),
+                                                         word_of(Words(), dz.values[2], dz.values[3])}});
+    if (arguments.dz.data != nullptr) store_quad<kWide>(arguments.dz, row, col, dz);
   }
 };
 
@@ -82,10 +83,21 @@ void differentiate(const Differentiation& arguments) {
   const std::int64_t parts = column_parts(rows);
   const bool in_parts = sums.value.data != nullptr && parts > 1;
   const Matrix partial{arguments.partial, parts, cols, cols};
+  const auto launch = [&]<class Kernel>(Kernel kernel) {
+    simt::launch({blocks_of(cols, Kernel::kColumns), parts}, kThreads, kWarps * Kernel::kColumns * sizeof(float),
+                 kernel);
+  };
+  const Target to = in_parts ? Target{partial, false} : sums;
+  const std::int64_t rows_of_part = parts > 1 ? kRowsOfColumnPart : most(rows, 1);
+  const bool wide = are_wide<kQuad>(arguments.dy, arguments.known, arguments.dz);
+  const bool simple = arguments.activation == ops::Activation::kNone || arguments.activation == ops::Activation::kRelu;
   with_words(arguments.type, [&]<class Words>(Words) {
-    const std::int64_t rows_of_part = parts > 1 ? kRowsOfColumnPart : most(rows, 1);
-    simt::launch({blocks_of(cols, 2 * kWarp), parts}, kThreads, 2 * kThreads * sizeof(float),
-                 Differentiate<Words>{arguments, in_parts ? Target{partial, false} : sums, rows_of_part});
+    if (wide && simple)
+      launch(Differentiate<Words, true, true>{arguments, to, rows_of_part});
+    else if (wide)
+      launch(Differentiate<Words, true, false>{arguments, to, rows_of_part});
+    else
+      launch(Differentiate<Words, false, false>{arguments, to, rows_of_part});
   });
   if (in_parts) column_sum(partial, sums.value, sums.accumulate, arguments.partial + parts * cols);
 }

@@ -171,4 +171,22 @@ struct BlockDropout {
   }
 };
 
+/// Of the quad that begins with the element, and of that kWarp quads later. `kWide`: all lanes of the warp call it, with
+/// neighbouring quads of a row of a multiple of 8 elements.
+template <bool kWide>
+SIMT_DEVICE DropoutMask::Two factors_of(const DropoutMask& mask, const Dropout& dropout, std::int64_t element) {
+  constexpr int kDistance = kWarp * kQuad;
+  if constexpr (kWide) {
+    return mask.factors(element, element + kDistance);
+  } else {
+    DropoutMask::Two factors;
+    SIMT_UNROLL
+    for (int n = 0; n < kQuad; ++n) {
+      factors.first.values[n] = dropout_factor(dropout, element + n);
+      factors.second.values[n] = dropout_factor(dropout, element + kDistance + n);
+    }
+    return factors;
+  }
+}
+
 }  // namespace dragoman::backend::cuda::device

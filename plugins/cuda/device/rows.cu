@@ -94,72 +94,119 @@ struct Embed {
   }
 };
 
-SIMT_DEVICE int bits_of(std::uint32_t mask) {
-  int count = 0;
-  for (; mask != 0; mask &= mask - 1) ++count;
-  return count;
-}
-
-/// A block for each token; that of the first token of an id adds up all of its rows, in their order, so that no two
-/// blocks write to a row of the table.
+/// A block for each token and 2 kWarp quads of columns; that of the first token of an id adds up all of its rows, in an
+/// order that follows from the ids, so that no two blocks write to a row of the table.
+template <bool kWide>
 struct EmbedBackward {
   EmbeddingBackward arguments;
-  static constexpr int kAtOnce = 8;  ///< rows whose elements are on their way together
+  static constexpr int kAtOnce = 4;  ///< rows of a warp whose elements are on their way together
+  static constexpr int kColumns = 2 * kWarp * kQuad;
+  static constexpr int kOwn = kWarp / kWarps;  ///< tokens that a thread looks at together
+  static constexpr int kTokens = kOwn * kThreads;
+  static constexpr std::size_t kShared =
+      kWarps * sizeof(int) + kWarp * sizeof(std::uint32_t) + (kTokens + kWarps * kColumns) * sizeof(float);
 
   SIMT_DEVICE void operator()() const {
-    const Ids& ids = arguments.ids;
     const std::int64_t t = simt::block_index();
-    const std::int32_t id = ids.data[t];
+    const std::int32_t id = arguments.ids.data[t];
     simt::SharedMemory memory;
     const auto cells = memory.take<int>(kWarps);
-    const auto masks = memory.take<std::uint32_t>(kWarps);
-    const auto tokens = memory.take<std::int32_t>(kThreads);
-    int earlier = 0;
-    for (std::int64_t i = simt::thread_index(); i < t; i += kThreads) earlier |= ids.data[i] == id ? 1 : 0;
-    if (reduce_block(earlier, Maximum(), cells) != 0) return;
-    const std::int64_t cols = arguments.dy.cols;
-    for (std::int64_t first = 0; first < cols; first += kThreads) {
-      const std::int64_t j = first + simt::thread_index();
-      float sum = 0;
-      for (std::int64_t begin = t; begin < ids.count; begin += kThreads) {
-        const int count = list_tokens(begin, id, masks, tokens);
-        for (int n = 0; n < count && j < cols; n += kAtOnce) {
-          float values[kAtOnce];
-          SIMT_UNROLL
-          for (int i = 0; i < kAtOnce; ++i) values[i] = n + i < count ? value(tokens[n + i], j) : 0;
-          SIMT_UNROLL
-          for (int i = 0; i < kAtOnce; ++i) sum += values[i];
+    const auto masks = memory.take<std::uint32_t>(kWarp);
+    const auto tokens = memory.take<std::int32_t>(kTokens);
+    const auto sums = memory.take<float>(kWarps * kColumns);
+    if (has_earlier(t, id, cells)) return;
+    const int lane = simt::thread_index() % kWarp;
+    const int warp = simt::thread_index() / kWarp;
+    const std::int64_t first_col = simt::block_index_y() * kColumns;
+    const std::int64_t col = first_col + lane * kQuad;
+    const DropoutMask mask(arguments.dropout);
+    Quad own[2] = {};
+    for (std::int64_t begin = t; begin < arguments.ids.count; begin += kTokens) {
+      const int count = list_tokens(begin, id, masks, tokens);
+      for (int first = warp; first < count; first += kAtOnce * kWarps) {
+        std::int64_t rows[kAtOnce];
+        Quad values[kAtOnce][2] = {};
+        SIMT_UNROLL
+        for (int i = 0; i < kAtOnce; ++i) {
+          const int n = first + i * kWarps;
+          rows[i] = n < count ? static_cast<std::int32_t>(tokens[n]) : -1;
+          if (rows[i] < 0) continue;
+          values[i][0] = load_quad<kWide>(arguments.dy, rows[i], col);
+          values[i][1] = load_quad<kWide>(arguments.dy, rows[i], col + kColumns / 2);
         }
-        simt::barrier();  // before the list is written again
+        SIMT_UNROLL
+        for (int i = 0; i < kAtOnce; ++i)
+          if (rows[i] >= 0) add(mask, rows[i] * arguments.dy.cols + col, values[i], own);
       }
-      if (j < cols) at(arguments.dtable.value, id + arguments.first, j) += arguments.scale * sum;
+      simt::barrier();  // before the list is written again
     }
+    SIMT_UNROLL
+    for (int n = 0; n < 2 * kQuad; ++n)
+      sums[warp * kColumns + n / kQuad * kColumns / 2 + lane * kQuad + n % kQuad] = own[n / kQuad].values[n % kQuad];
+    simt::barrier();
+    const int column = simt::thread_index();
+    static_assert(kColumns == kThreads);
+    if (first_col + column >= arguments.dy.cols) return;
+    float sum = sums[column];
+    for (int w = 1; w < kWarps; ++w) sum += sums[w * kColumns + column];
+    at(arguments.dtable.value, id + arguments.first, first_col + column) += arguments.scale * sum;
   }
 
  private:
-  SIMT_DEVICE float value(std::int64_t token, std::int64_t j) const {
-    return at(arguments.dy, token, j) * dropout_factor(arguments.dropout, token * arguments.dy.cols + j);
+  /// Whether a token before `t` has the id. It looks back from there, since the tokens of frequent ids are close.
+  SIMT_DEVICE bool has_earlier(std::int64_t t, std::int32_t id, const Shared<int>& cells) const {
+    for (std::int64_t end = t; end > 0; end -= kTokens) {
+      int found = 0;
+      SIMT_UNROLL
+      for (int i = 0; i < kOwn; ++i) {
+        const std::int64_t token = end - 1 - i * kThreads - simt::thread_index();
+        if (token >= 0 && arguments.ids.data[token] == id) found = 1;
+      }
+      if (reduce_block(found, Maximum(), cells) != 0) return true;
+    }
+    return false;
   }
-  /// Those of the id among kThreads tokens, in their order; how many there are.
+  SIMT_DEVICE void add(const DropoutMask& mask, std::int64_t element, const Quad (&values)[2], Quad (&sums)[2]) const {
+    const DropoutMask::Two factors = factors_of<kWide>(mask, arguments.dropout, element);
+    SIMT_UNROLL
+    for (int n = 0; n < kQuad; ++n) {
+      sums[0].values[n] += factors.first.values[n] * values[0].values[n];
+      sums[1].values[n] += factors.second.values[n] * values[1].values[n];
+    }
+  }
+  /// Those of the id among kTokens tokens, in their order; how many there are.
   SIMT_DEVICE int list_tokens(std::int64_t begin, std::int32_t id, const Shared<std::uint32_t>& masks,
                               const Shared<std::int32_t>& tokens) const {
-    const std::int64_t token = begin + simt::thread_index();
-    const bool found = token < arguments.ids.count && arguments.ids.data[token] == id;
     const int lane = simt::thread_index() % kWarp;
     const int warp = simt::thread_index() / kWarp;
-    const std::uint32_t mask = reduce_warp(found ? std::uint32_t{1} << lane : std::uint32_t{0}, Sum());
-    if (lane == 0) masks[warp] = mask;
-    simt::barrier();
-    int before = bits_of(mask & ((std::uint32_t{1} << lane) - 1));
-    int count = 0;
-    for (int w = 0; w < kWarps; ++w) {
-      const int of_warp = bits_of(masks[w]);
-      if (w < warp) before += of_warp;
-      count += of_warp;
+    const auto token_of = [&](int i) { return begin + i * kThreads + simt::thread_index(); };
+    bool found[kOwn];
+    SIMT_UNROLL
+    for (int i = 0; i < kOwn; ++i)
+      found[i] = token_of(i) < arguments.ids.count && arguments.ids.data[token_of(i)] == id;
+    std::uint32_t own[kOwn];
+    SIMT_UNROLL
+    for (int i = 0; i < kOwn; ++i) {
+      own[i] = simt::ballot(found[i]);
+      if (lane == 0) masks[i * kWarps + warp] = own[i];
     }
-    if (found) tokens[before] = static_cast<std::int32_t>(token);
     simt::barrier();
-    return count;
+    // How many each of the kWarp masks has, and how many all up to it.
+    const int count = simt::count_bits(masks[lane]);
+    int up_to = count;
+    for (int distance = 1; distance < kWarp; distance *= 2) {
+      const int before = simt::shuffle(up_to, lane < distance ? lane : lane - distance);
+      if (lane >= distance) up_to += before;
+    }
+    SIMT_UNROLL
+    for (int i = 0; i < kOwn; ++i) {
+      const int before =
+          simt::shuffle(up_to - count, i * kWarps + warp) + simt::count_bits(own[i] & ((std::uint32_t{1} << lane) - 1));
+      if (found[i]) tokens[before] = static_cast<std::int32_t>(token_of(i));
+    }
+    const int all = simt::shuffle(up_to, kWarp - 1);
+    simt::barrier();
+    return all;
   }
 };
 
@@ -188,8 +235,13 @@ void embedding(const Embedding& arguments) {
 void embedding_backward(const EmbeddingBackward& arguments) {
   const Matrix& table = arguments.dtable.value;
   if (!arguments.dtable.accumulate) scale(table, 0, table, false);
-  for_each_row(arguments.ids.count, kThreads * sizeof(std::int32_t) + 2 * kWarps * sizeof(std::int64_t),
-               EmbedBackward{arguments});
+  const auto launch = [&]<class Kernel>(Kernel kernel) {
+    simt::launch({arguments.ids.count, blocks_of(table.cols, Kernel::kColumns)}, kThreads, Kernel::kShared, kernel);
+  };
+  if (are_wide<2 * kQuad>(arguments.dy))
+    launch(EmbedBackward<true>{arguments});
+  else
+    launch(EmbedBackward<false>{arguments});
 }
 
 }  // namespace dragoman::backend::cuda::device

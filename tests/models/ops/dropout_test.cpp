@@ -15,8 +15,8 @@ using Operands = std::span<const Variable>;
 
 std::vector<OpCase> dropout_cases() {
   std::vector<OpCase> result;
-  for (const Operand& shape :
-       {Operand{1, 1}, Operand{1, 9}, Operand{6, 7}, Operand{3, 33}, Operand{0, 4}, Operand{300, 133}})
+  for (const Operand& shape : {Operand{1, 1}, Operand{1, 9}, Operand{6, 7}, Operand{3, 33}, Operand{0, 4},
+                               Operand{300, 133}, Operand{101, 264}, Operand{100, 2056}})
     for (const double rate : {0.1, 0.5})
       result.push_back(
           {.name = std::to_string(shape.rows) + "x" + std::to_string(shape.cols) + (rate > 0.3 ? "_half" : "_tenth"),
@@ -53,13 +53,17 @@ TEST_P(DropoutTest, DrawsTheMaskThatTheContractDescribes) {
   constexpr std::uint64_t kSeed = 0x123456789ABCDEF0;
   constexpr std::uint64_t kStep = 77;
   constexpr double kRate = 0.25;
-  const std::vector<double> values = dropped_ones(GetParam(), 5, 13, kRate, kSeed, kStep);
-  for (std::size_t e = 0; e < values.size(); ++e) {
-    // The first random op of the step: stream (step << 16) | 0.
-    const core::RandomBlock block = core::random_block(kSeed, kStep << 16, e / 8);
-    const std::uint32_t word = block[(e % 8) / 2];
-    const std::uint32_t lane = e % 2 == 0 ? word & 0xFFFF : word >> 16;
-    EXPECT_FLOAT_EQ(static_cast<float>(values[e]), lane >= 16384 ? 4.0F / 3 : 0.0F) << "element " << e;
+  for (const std::int64_t cols : {13, 16, 264, 2056}) {
+    SCOPED_TRACE(cols);
+    const std::vector<double> values = dropped_ones(GetParam(), 5, cols, kRate, kSeed, kStep);
+    ASSERT_EQ(values.size(), static_cast<std::size_t>(5 * cols));
+    for (std::size_t e = 0; e < values.size(); ++e) {
+      // The first random op of the step: stream (step << 16) | 0.
+      const core::RandomBlock block = core::random_block(kSeed, kStep << 16, e / 8);
+      const std::uint32_t word = block[(e % 8) / 2];
+      const std::uint32_t lane = e % 2 == 0 ? word & 0xFFFF : word >> 16;
+      EXPECT_FLOAT_EQ(static_cast<float>(values[e]), lane >= 16384 ? 4.0F / 3 : 0.0F) << "element " << e;
+    }
   }
 }
 

@@ -55,6 +55,20 @@ std::vector<OpCase> embedding_cases() {
                           .dropout = 0.1,
                           .vocabulary = 50,
                           .width = 130,
+                          .large = true}),
+          embedding_case({.name = "wide_rows",
+                          .ids = many_ids(700, 50),
+                          .positions = many_ids(700, 6),
+                          .dropout = 0.1,
+                          .vocabulary = 50,
+                          .width = 264,
+                          .large = true}),
+          embedding_case({.name = "many_tokens",
+                          .ids = many_ids(1100, 40),
+                          .positions = many_ids(1100, 6),
+                          .dropout = 0.1,
+                          .vocabulary = 50,
+                          .width = 16,
                           .large = true})};
 }
 

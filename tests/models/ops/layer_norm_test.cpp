@@ -17,7 +17,9 @@ struct NormShape {
   bool large = false;
 };
 
-const std::vector<NormShape> kShapes = {{1, 2}, {1, 16}, {5, 7}, {3, 33}, {0, 4}, {190, 130, true}};
+const std::vector<NormShape> kShapes = {{1, 2},         {1, 16},          {5, 7},         {3, 33},
+                                        {0, 4},         {190, 130, true}, {5, 256, true}, {3, 264, true},
+                                        {5, 520, true}, {3, 1032, true},  {2, 2056, true}};
 
 std::string norm_suffix(const NormShape& shape) {
   return "_" + std::to_string(shape.rows) + "x" + std::to_string(shape.cols);
