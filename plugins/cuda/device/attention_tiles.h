@@ -34,7 +34,7 @@ struct Tile {
     const int seen = query + keys - queries + 1;
     return !causal || seen > keys ? keys : seen < 0 ? 0 : seen;
   }
-  /// How many keys some of the queries from `query` to the end of its tile see.
+  /// How many keys the tile's last query sees, which no other of its queries exceeds.
   SIMT_DEVICE int visible_in_tile(bool causal) const {
     const int end = first + kTileRows;
     return visible(causal, (end < queries ? end : queries) - 1);
@@ -113,8 +113,8 @@ struct HeadRows {
 };
 
 /// The words that multiply_tile() takes of 16 rows from `first` on, for products that add up columns, here those from
-/// `col` on: as its a for a step of 16 columns, or as its b, of which number j has the words j and j + 2. The columns of
-/// a step are in the order that gives a lane 4 neighbours.
+/// `col` on: as its a for a step of 16 columns, or as its b, of which number j has the words j and j + 2. The columns
+/// of a step are in the order that gives a lane 4 neighbours.
 template <class Words, int kHead, bool kWhole, int kSteps>
 SIMT_DEVICE void load_columns(const HeadRows<kHead, kWhole>& x, int first, int col, std::uint32_t (&words)[kSteps][4]) {
   SIMT_UNROLL
@@ -145,8 +145,8 @@ SIMT_DEVICE void add_products(float (&sums)[2][4], const std::uint32_t (&a)[kSte
     simt::multiply_tile(Words(), sums[j], a[step], words);
   }
 }
-/// The tile's rows, as a of products over columns. Those of wide heads are loaded each time: they would take the registers
-/// that gradients need.
+/// The tile's rows, as a of products over columns. Those of wide heads are loaded each time: they would take the
+/// registers that gradients need.
 template <class Words, int kHead, bool kWhole>
 struct TileRows {
   static constexpr bool kKept = kHead <= 64;
