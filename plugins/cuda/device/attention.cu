@@ -306,6 +306,7 @@ void for_each_head(std::int64_t rows, int heads, const Kernel& kernel) {
 void attention(const Attention& arguments) {
   find_weight_offsets(arguments);
   if (arguments.tiles) return attention_of_tiles(arguments);
+  if (arguments.probabilities == nullptr && arguments.dropout.threshold == 0) return attention_of_rows(arguments);
   for_each_head(arguments.q.rows, arguments.heads, Forward{arguments});
 }
 

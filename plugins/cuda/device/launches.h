@@ -187,6 +187,8 @@ struct AttentionBackward {
   const float* dweights = nullptr;  ///< shaped like the probabilities; nullptr: the weights have no gradient
 };
 void attention_backward(const AttentionBackward& arguments);
+/// The part of attention() without probabilities and dropout, in fp32.
+void attention_of_rows(const Attention& attention);
 /// The parts of attention() and attention_backward() that work by tiles.
 void attention_of_tiles(const Attention& attention);
 void attention_of_tiles_backward(const AttentionBackward& arguments);

@@ -2,7 +2,7 @@
 
 #include "attention_parts.h"
 
-/// Attention of one query's head, by a warp. A key belongs to 4, 8, 16 or 32 lanes, which have 8 of its columns each and
+/// Attention of one query's head, by a warp. A key belongs to 4 to 32 lanes, which have 8 of its columns each and
 /// read them in pieces of 16 bytes that follow one another; so the warp has several keys at a time. Of 32 keys each
 /// lane then has one score. All that a row's bits depend on is its own query, keys and values.
 namespace dragoman::backend::cuda::device {

@@ -283,6 +283,21 @@ TEST_P(AttentionTest, ASequenceDoesNotSeeItsNeighbours) {
   }
 }
 
+TEST_P(AttentionTest, ManySequencesAreToldApart) {
+  // Of one row or none: each query sees one key, and its value comes out.
+  Rig rig(GetParam());
+  Context& context = rig.context();
+  std::vector<std::int32_t> lengths;
+  for (int i = 0; i < 2100; ++i) lengths.push_back(i % 7 < 2 || i % 64 == 0 ? 1 : 0);
+  const Offsets offsets = offsets_of(lengths);
+  const std::int64_t rows = offsets.back();
+  const Variable qk = rig.constant(rows, 8, random_values(rows * 8, 1));
+  const Variable v = rig.constant(rows, 8, random_values(rows * 8, 2));
+  const auto index = context.indices(offsets);
+  const auto result = ops::attention(context, qk, qk, v, index, index, {.heads = 2});
+  EXPECT_EQ(values_of(result.output.value), values_of(v.value));
+}
+
 TEST_P(AttentionTest, RefusesOperandsThatDoNotFit) {
   Rig rig(GetParam());
   Context& context = rig.context();
