@@ -79,6 +79,7 @@ HiddenBackend::HiddenBackend(const tensor::KernelTable& inner, std::string_view 
   ops::for_each_key(ops::kFusedKernels, wrap_if_there);
   ops::for_each_key(ops::kShortlistKernels, wrap_if_there);
   ops::for_each_key(ops::kRecomputingKernels, wrap_if_there);
+  ops::for_each_key(ops::kStepKernels, wrap_if_there);
 }
 
 }  // namespace dragoman::testing

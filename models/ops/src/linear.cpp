@@ -1,6 +1,7 @@
 #include "dragoman/ops/linear.h"
 
 #include "check.h"
+#include "dragoman/ops/rounded_parameters.h"
 
 #include <tuple>
 
@@ -54,14 +55,18 @@ Variable linear(Context& context, const Variable& x, const Weight& weight, const
                 "linear: there is no gradient through a packed weight; train with plain weights");
   const Variable y = autograd::make_variable(context, context.allocate(x.value.rows, shape.outputs), record);
   const Tensor z = record && needs_input(activation) ? context.allocate(x.value.rows, shape.outputs) : Tensor{};
+  // The gradient of the weight is a product of x, too.
+  const Tensor rounded_x = record && weight.value.needs_gradient() && rounds_operands(context)
+                               ? allocate_rounded(context, x.value.rows, x.value.cols)
+                               : Tensor{};
   kernel(context, {x.value, weight.value.value, weight.packed, bias.value, activation, z, y.value,
-                   autograd::training_compute_type(context)});
+                   autograd::training_compute_type(context), rounded_x});
   if (record)
-    autograd::record(context, y.gradient, [x, w = weight.value, bias, activation, z, y](Context& ctx) {
+    autograd::record(context, y.gradient, [x, w = weight.value, bias, activation, z, y, rounded_x](Context& ctx) {
       auto* fused = ctx.kernels().find(kLinearBackward);
       (fused != nullptr ? fused : backward_composite)(
           ctx, {x.value, w.value, activation, z, y.value, y.gradient->value, optional_target(ctx, x),
-                optional_target(ctx, w), optional_target(ctx, bias), autograd::training_compute_type(ctx)});
+                optional_target(ctx, w), optional_target(ctx, bias), autograd::training_compute_type(ctx), rounded_x});
     });
   return y;
 }

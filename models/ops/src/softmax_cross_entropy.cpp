@@ -14,10 +14,10 @@
 namespace dragoman::ops {
 namespace {
 
-/// Rows of logits alive at a time: 256 rows already keep a GEMM busy. But every chunk reads all of the matrix and adds
-/// to all of its gradient, so one that is too large for the caches is read half as often: that saves 8 % of an update
-/// of the base Transformer with 30,000 pieces and 3 % with 4,000 pieces of 256 numbers, and costs time with 4,000 of
-/// 128.
+/// Rows of logits alive at a time, on backends without kProjectionLoss: 256 rows already keep a GEMM busy. But every
+/// chunk reads all of the matrix and adds to all of its gradient, so one that is too large for the caches is read half
+/// as often: that saves 8 % of an update of the base Transformer with 30,000 pieces and 3 % with 4,000 pieces of 256
+/// numbers, and costs time with 4,000 of 128.
 std::int64_t chunk_rows(const Tensor& hidden, const Projection& projection) {
   constexpr std::int64_t kLarge = 1'000'000;
   return projection.vocabulary() * hidden.cols < kLarge ? 256 : 512;
@@ -30,6 +30,18 @@ void check_targets(const Tensor& hidden, const Indices& targets, std::int64_t vo
     core::require(targets.host[i] >= lowest && targets.host[i] < vocabulary, core::ErrorCode::kInvalidArgument,
                   "cross entropy: target {} at row {} is outside of the vocabulary of {}", targets.host[i], i,
                   vocabulary);
+}
+
+void check_projection(const Tensor& hidden, const Projection& projection) {
+  const PackedWeight* const packed = projection.weight.packed;
+  const Tensor& weight = projection.weight.value.value;
+  const std::int64_t inputs = packed != nullptr ? packed->cols() : weight.cols;
+  core::require(hidden.cols == inputs, core::ErrorCode::kInvalidArgument,
+                "cross entropy: the projection takes {} inputs but the hidden states are {}", inputs,
+                tensor::describe(hidden));
+  if (!projection.bias.empty())
+    tensor::require_shape(projection.bias.value, 1, projection.vocabulary(), "cross entropy: the bias");
+  if (packed == nullptr) require_computable(weight, hidden.dtype, "cross entropy");
 }
 
 /// The chunk's logits without a record on the tape.
@@ -69,9 +81,6 @@ RowLosses cross_entropy_rows(Context& context, const Variable& hidden, const Pro
   core::require(!record || gradient_scale.size() == 1, core::ErrorCode::kInvalidArgument,
                 "cross entropy: with a tape the gradient's scale is one number, not {}", gradient_scale.size());
   if (h.rows == 0) return {};  // no chunk would write the targets' gradients
-  auto* rows_kernel = context.kernels().get(kCrossEntropyRows);
-  auto* matmul_kernel = context.kernels().get(kMatMul);
-  auto* sum_kernel = context.kernels().get(kColumnSum);
   const ComputeType type = autograd::training_compute_type(context);
   const Tensor losses = allocate_doubles(context, h.rows);
   const Tensor nlls = allocate_doubles(context, h.rows);
@@ -81,6 +90,20 @@ RowLosses cross_entropy_rows(Context& context, const Variable& hidden, const Pro
   // Targets are taken before the chunks: their memory must not lie in a chunk's scratch.
   GradientTarget dw = record ? optional_target(context, weight) : GradientTarget{};
   GradientTarget db = record ? optional_target(context, projection.bias) : GradientTarget{};
+  const auto record_gradient = [&]() -> RowLosses {
+    if (!dh.empty())
+      autograd::record(context, nullptr, [hidden, dh](Context& ctx) { accumulate_gradient(ctx, hidden, dh); });
+    return {losses, nlls};
+  };
+  if (auto* const kernel = context.kernels().find(kProjectionLoss)) {
+    check_projection(h, projection);
+    kernel(context, {h, weight.value, projection.weight.packed, projection.bias.value, wanted, label_smoothing, scale,
+                     losses, nlls, dh, dw, db, type});
+    return record_gradient();
+  }
+  auto* rows_kernel = context.kernels().get(kCrossEntropyRows);
+  auto* matmul_kernel = context.kernels().get(kMatMul);
+  auto* sum_kernel = context.kernels().get(kColumnSum);
   for_each_chunk(context, h, projection, [&](std::int64_t begin, std::int64_t end, const Tensor& logits) {
     rows_kernel(context, {logits, wanted.subarray(begin, end), label_smoothing, scale, losses.col_range(begin, end),
                           nlls.col_range(begin, end)});
@@ -96,9 +119,7 @@ RowLosses cross_entropy_rows(Context& context, const Variable& hidden, const Pro
       db.accumulate = true;
     }
   });
-  if (!dh.empty())
-    autograd::record(context, nullptr, [hidden, dh](Context& ctx) { accumulate_gradient(ctx, hidden, dh); });
-  return {losses, nlls};
+  return record_gradient();
 }
 
 void sum_losses(Context& context, const SumLossesArguments& arguments) {
@@ -137,6 +158,18 @@ Tensor target_nlls(Context& context, const Tensor& hidden, const Projection& pro
   const Tensor losses = allocate_doubles(context, hidden.rows);
   const Tensor nlls = allocate_doubles(context, hidden.rows);
   const DeviceIndices wanted = targets;
+  if (auto* const kernel = context.kernels().find(kProjectionLoss)) {
+    check_projection(hidden, projection);
+    kernel(context, {.hidden = hidden,
+                     .weight = projection.weight.value.value,
+                     .packed = projection.weight.packed,
+                     .bias = projection.bias.value,
+                     .targets = wanted,
+                     .losses = losses,
+                     .nlls = nlls,
+                     .type = autograd::training_compute_type(context)});
+    return nlls;
+  }
   for_each_chunk(context, hidden, projection, [&](std::int64_t begin, std::int64_t end, const Tensor& logits) {
     context.kernels().get(kCrossEntropyRows)(
         context,

@@ -26,6 +26,10 @@ enum class Half : std::uint8_t { kBf16, kF16 };
 /// Their bits.
 using HalfMatrix = View<std::uint16_t>;
 
+/// Rows of packed 32-bit words, as tensor cores take them: two 16-bit values or four int8 values, the first in the
+/// lowest bits. A row has a multiple of kWordStrip words, and rows are contiguous. Elements after the last value are 0.
+using WordMatrix = View<std::uint32_t>;
+
 /// A gradient that is added to or overwritten; without data it is not computed.
 struct Target {
   Matrix value = {};
@@ -106,6 +110,10 @@ struct LayerNormBackward {
 };
 void layer_norm_backward(const LayerNormBackward& arguments);
 
+struct RowStatistics {
+  float maximum = 0;
+  float log_sum = 0;  ///< of exponentials of what is left without the maximum
+};
 struct CrossEntropyRows {
   Matrix logits = {};
   Ids targets = {};
@@ -113,6 +121,12 @@ struct CrossEntropyRows {
   const double* gradient_scale = nullptr;
   double* losses = nullptr;
   double* nlls = nullptr;
+  RowStatistics* statistics = nullptr;  ///< of each row: scratch, or nullptr if there is no gradient
+  /// The gradient goes there in this type; without data it overwrites the logits.
+  WordMatrix words = {};
+  Half type = Half::kBf16;
+  Target sums = {};          ///< of the gradient's columns
+  float* partial = nullptr;  ///< scratch of twice column_parts(logits.rows) rows, if there are sums
 };
 void cross_entropy_rows(const CrossEntropyRows& arguments);
 struct PairedCrossEntropyRows {
@@ -243,9 +257,6 @@ struct Product {
   Epilogue epilogue = {};
 };
 void product(const Product& arguments);
-/// Rows of packed 32-bit words, as tensor cores take them: two 16-bit values or four int8 values, the first in the
-/// lowest bits. A row has a multiple of kWordStrip words, and rows are contiguous. Elements after the last value are 0.
-using WordMatrix = View<std::uint32_t>;
 inline constexpr std::int64_t kWordStrip = 16;
 /// Returns the words of a row of `numbers` values with `of_word` values per word.
 constexpr std::int64_t words_of(std::int64_t numbers, int of_word) {
@@ -253,6 +264,8 @@ constexpr std::int64_t words_of(std::int64_t numbers, int of_word) {
 }
 /// y = x, rounded.
 void narrow_words(Half type, const Matrix& x, const WordMatrix& y);
+/// The same of `count` values that lie one after another, and their rounded values, two in a word.
+void narrow_values(Half type, const float* x, std::int64_t count, std::uint16_t* y);
 /// y = x^T for 16-bit values.
 void turn_words(const WordMatrix& x, const WordMatrix& y);
 /// Rounds rows to integers from -range to range with a scale for each row, as docs/numerics.md describes.

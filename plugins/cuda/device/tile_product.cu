@@ -240,6 +240,12 @@ void narrow_words(Half type, const Matrix& x, const WordMatrix& y) {
       for_each_run<NarrowRows<Words, false>::kWidth>(y.rows, y.cols, NarrowRows<Words, false>{x, y});
   });
 }
+void narrow_values(Half type, const float* x, std::int64_t count, std::uint16_t* y) {
+  // As rows of one group, so that there is no limit to their number.
+  constexpr std::int64_t kRow = 8;
+  narrow_words(type, {const_cast<float*>(x), count / kRow, kRow, kRow},
+               {reinterpret_cast<std::uint32_t*>(y), count / kRow, kRow / 2, kRow / 2});
+}
 void turn_words(const WordMatrix& x, const WordMatrix& y) {
   simt::launch({blocks_of(y.rows, 2 * kWarp), blocks_of(y.cols, kWarp)}, kThreads,
                2 * kWarp * TurnWords::kPitch * sizeof(std::uint32_t), TurnWords{x, y});

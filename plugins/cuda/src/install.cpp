@@ -38,6 +38,7 @@ void install_kernels(tensor::KernelTable& table) {
   table.set(ops::kResidualLayerNorm, on_device);
   table.set(ops::kResidualLayerNormBackward, on_device);
   ops::for_each_key(ops::kRecomputingKernels, [&](auto key) { table.set(key, on_device); });
+  ops::for_each_key(ops::kStepKernels, [&](auto key) { table.set(key, on_device); });
 }
 
 /// On tensor cores fp16 is as fast as bf16 and rounds to an eighth of its steps.

@@ -15,6 +15,7 @@
 #include <dragoman/ops/layer_norm.h>
 #include <dragoman/ops/linear.h>
 #include <dragoman/ops/project_top_k.h>
+#include <dragoman/ops/softmax_cross_entropy.h>
 
 namespace dragoman::testing {
 namespace {
@@ -125,6 +126,16 @@ std::vector<double> run_attention(Rig& rig) {
   return gradient_of(x);
 }
 
+std::vector<double> run_loss(Rig& rig) {
+  rig.record();
+  const Variable x = rig.variable(5, 8, random_values(40, 7), true);
+  const std::vector<std::int32_t> targets{1, 0, 8, 4, 1};
+  ops::softmax_cross_entropy(rig.context(), x, {{rig.constant(9, 8, random_values(72, 8)), nullptr}, {}},
+                             rig.context().indices(targets), {.label_smoothing = 0.1});
+  rig.tape().backward(rig.context());
+  return gradient_of(x);
+}
+
 /// Op by backend. A later op needs a line in ops/kernels.h, and with it kernels everywhere; one that may be composed of
 /// others needs a run of its composition here.
 TEST(Kernels, EachBackendHasOrComposesWhatTheListsSay) {
@@ -134,7 +145,9 @@ TEST(Kernels, EachBackendHasOrComposesWhatTheListsSay) {
       {"feed_forward", run_feed_forward},
       {"linear_backward", run_linear},
       {"recomputed_attention", run_attention},
-      {"recomputed_attention_backward", run_attention}};
+      {"recomputed_attention_backward", run_attention},
+      {"projection_loss", run_loss},
+      {"round_parameters", run_linear}};
   for (const std::string_view name : {"cpu", "reference", "cuda"}) {
     const Device device = Device::of(name);
     if (!test_runtime().available(device)) continue;
@@ -152,6 +165,7 @@ TEST(Kernels, EachBackendHasOrComposesWhatTheListsSay) {
     };
     ops::for_each_key(ops::kFusedKernels, optional);
     ops::for_each_key(ops::kRecomputingKernels, optional);
+    ops::for_each_key(ops::kStepKernels, optional);
   }
 }
 

@@ -127,7 +127,7 @@ Gradients in_double_precision(const Layer& layer) {
 
 /// What ops::linear() does where there is no such kernel.
 void composite(Context& context, const LinearBackwardArguments& arguments) {
-  const auto& [x, weight, activation, z, y, dy, dx, dweight, dbias, type] = arguments;
+  const auto& [x, weight, activation, z, y, dy, dx, dweight, dbias, type, rounded_x] = arguments;
   Tensor dz = dy;
   if (activation != Activation::kNone) {
     dz = context.allocate(dy.rows, dy.cols);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <numeric>
 #include <random>
@@ -26,6 +27,11 @@ struct Settings {
   Order order = Order::kForward;
   std::mt19937_64 random{0};
   std::uint64_t launches = 0;
+  struct Kernel {
+    std::string_view function;
+    std::uint64_t launches = 0;
+  };
+  std::map<void (*)(const void*), Kernel> kernels;
 };
 Settings& settings() {
   thread_local Settings of_thread;
@@ -319,6 +325,16 @@ std::uint64_t launches() noexcept {
   return settings().launches;
 }
 
+std::uint64_t launches(std::string_view kernel) {
+  std::uint64_t count = 0;
+  for (const auto& [address, each] : settings().kernels)
+    if (each.function.find(kernel) != std::string_view::npos) count += each.launches;
+  return count;
+}
+void name_kernel(void (*kernel)(const void*), const char* function) {
+  settings().kernels[kernel].function = function;
+}
+
 void use_device(int number) noexcept {
   device_in_use = number;
 }
@@ -380,6 +396,7 @@ void run_blocks(Extent grid, int threads, std::size_t shared, void (*kernel)(con
     return;
   }
   ++settings().launches;
+  ++settings().kernels[kernel].launches;
   const OpenGates gates_are_open;
   Block block(threads, shared, kernel, copy);
   std::vector<int> order;

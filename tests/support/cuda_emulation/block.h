@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// How CUDA runs a kernel, on a machine without a GPU: one block after the other; the threads of a block are fibers of
@@ -139,6 +140,10 @@ void require_no_capture(const char* what);
 
 /// How many kernels the calling thread has launched.
 std::uint64_t launches() noexcept;
+/// Those among them whose function's name has `kernel` in it.
+std::uint64_t launches(std::string_view kernel);
+/// `function`: the launching function as the compiler spells it, which names the kernel. A literal.
+void name_kernel(void (*kernel)(const void*), const char* function);
 
 /// What the calling thread launches from now on runs on the device of this number.
 void use_device(int number) noexcept;

@@ -238,9 +238,9 @@ class SharedMemory {
 template <class Kernel>
 void launch(Grid grid, int threads, std::size_t shared, const Kernel& kernel) {
   static_assert(std::is_trivially_copyable_v<Kernel>, "a launch copies the kernel to the device");
-  testing::emulation::run_blocks(
-      {grid.x, grid.y}, threads, shared, [](const void* copy) { (*static_cast<const Kernel*>(copy))(); }, &kernel,
-      sizeof kernel);
+  constexpr auto kRun = +[](const void* copy) { (*static_cast<const Kernel*>(copy))(); };
+  testing::emulation::name_kernel(kRun, __PRETTY_FUNCTION__);
+  testing::emulation::run_blocks({grid.x, grid.y}, threads, shared, kRun, &kernel, sizeof kernel);
 }
 
 }  // namespace dragoman::backend::cuda::simt

@@ -39,6 +39,7 @@ class OpWatch {
     ops::for_each_key(ops::kKernels, watch);
     ops::for_each_key(ops::kFusedKernels, watch);
     ops::for_each_key(ops::kRecomputingKernels, watch);
+    ops::for_each_key(ops::kStepKernels, watch);
     current_ = this;
   }
   OpWatch(const OpWatch&) = delete;

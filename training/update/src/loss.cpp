@@ -8,6 +8,7 @@
 #include <dragoman/nn/whole_state.h>
 #include <dragoman/ops/attention.h>
 #include <dragoman/ops/paired_cross_entropy.h>
+#include <dragoman/ops/rounded_parameters.h>
 
 namespace dragoman::training {
 namespace {
@@ -124,10 +125,12 @@ const ops::LossRecord* queue(tensor::Context& context, const nn::Seq2SeqModel& m
         target = context.indices(batch.target());
         scale = context.upload(std::span(&gradient_scale, 1));
         prepare(context, heads, batch, options, gradient_scale, guide);
+        ops::prepare_rounding(context, model.parameters().flat_values());
         // It costs passes over the batch, so it is made where somebody reads it.
         return context.records() ? key_of(context, model, batch, options) : tensor::StepKey{"loss"};
       },
       [&]() -> Outcome {
+        ops::round_parameters(context, model.parameters().flat_values());
         const nn::Encoding encoding = model.encode(context, source);
         memories = model.memories(context, encoding);
         state->set_memories(memories);

@@ -66,6 +66,9 @@ inline OpTensors tensors_of(const ops::SoftmaxBackwardArguments& x) {
 inline OpTensors tensors_of(const ops::CrossEntropyRowsArguments& x) {
   return {{}, {x.losses, x.nlls, x.logits}};
 }
+inline OpTensors tensors_of(const ops::ProjectionLossArguments& x) {
+  return {{x.hidden, x.weight, x.bias}, {x.losses, x.nlls, x.dhidden, x.dweight.value, x.dbias.value}};
+}
 inline OpTensors tensors_of(const ops::AlignmentLossRowsArguments& x) {
   return {{x.weights}, {x.losses, x.gradient}};
 }

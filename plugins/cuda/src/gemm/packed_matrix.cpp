@@ -4,6 +4,9 @@
 #include "kernels/kernels.h"
 #include "kernels/views.h"
 
+#include <optional>
+
+#include <dragoman/ops/rounded_parameters.h>
 #include <dragoman/tensor/int8.h>
 
 namespace dragoman::backend::cuda {
@@ -34,6 +37,15 @@ device::WordMatrix narrowed(Context& context, ComputeType type, const device::Ma
   const device::WordMatrix y = scratch_words(context, x.rows, x.cols);
   device::narrow_words(half_of(type), x, y);
   return y;
+}
+
+/// The words of a parameter that the step has rounded. Rows that do not fill their words lie in another way.
+std::optional<device::WordMatrix> rounded_parameter(const Context& context, const Tensor& x, ComputeType type) {
+  const auto* const parameters = context.extension<ops::RoundedParameters>();
+  if (parameters == nullptr || x.cols % (kHalvesOfWord * device::kWordStrip) != 0) return std::nullopt;
+  const Tensor rounded = parameters->find(x, type == ComputeType::kF16 ? tensor::DType::kF16 : tensor::DType::kBF16);
+  if (rounded.empty()) return std::nullopt;
+  return words(rounded.data, x.rows, x.cols, kHalvesOfWord);
 }
 
 }  // namespace
@@ -124,12 +136,20 @@ device::WordMatrix scratch_words(Context& context, std::int64_t rows, std::int64
   return words(context.arena().allocate(bytes_of(rows, cols, ComputeType::kBF16)), rows, cols, kHalvesOfWord);
 }
 
-Operand operand(Context& context, const Tensor& x, ComputeType type, std::string_view op) {
+Operand operand(Context& context, const Tensor& x, ComputeType type, std::string_view op, const Tensor& rounded) {
   core::require(!tensor::is_int8(type), core::ErrorCode::kUnsupported, "{}: plain matrices are not multiplied in {}",
                 op, tensor::name_of(type));
   const device::Matrix floats = matrix(x, op);
   if (type == ComputeType::kF32) return {.floats = floats};
-  return {.words = narrowed(context, type, floats)};
+  if (const auto known = rounded_parameter(context, x, type); known && rounded.empty()) return {.words = *known};
+  const device::WordMatrix made =
+      rounded.empty() ? scratch_words(context, x.rows, x.cols) : rounded_operand(rounded).words;
+  device::narrow_words(half_of(type), floats, made);
+  return {.words = made};
+}
+
+Operand rounded_operand(const Tensor& rounded) {
+  return {.words = words(rounded.data, rounded.rows, rounded.cols, kHalvesOfWord)};
 }
 
 void multiply_plain(Context& context, const PlainProduct& product) {
@@ -143,11 +163,11 @@ void multiply_plain(Context& context, const PlainProduct& product) {
 }
 
 void multiply(Context& context, const Tensor& x, const Tensor& plain, ComputeType type, const PackedWeight* packed,
-              const device::Matrix& c, const device::Epilogue& epilogue, std::string_view op) {
+              const device::Matrix& c, const device::Epilogue& epilogue, std::string_view op, const Tensor& rounded_x) {
   if (packed != nullptr) return packed_of(*packed, op).multiply(context, matrix(x, op), c, epilogue);
   const tensor::ScratchScope scope(context.arena());
   multiply_plain(context, {.type = type,
-                           .a = operand(context, x, type, op),
+                           .a = operand(context, x, type, op, rounded_x),
                            .b = operand(context, plain, type, op),
                            .transpose_b = true,
                            .c = c,
@@ -159,6 +179,14 @@ const PackedMatrix& packed_of(const PackedWeight& packed, std::string_view op) {
   core::require(weight != nullptr, core::ErrorCode::kInvalidArgument,
                 "{}: the weight was packed by another backend than this", op);
   return *weight;
+}
+
+template <>
+void kernel(Context&, const ops::RoundParametersArguments& arguments) {
+  constexpr std::string_view kOp = "round_parameters";
+  const device::Half type = half_of(arguments.rounded.dtype);
+  device::narrow_values(type, matrix(arguments.values, kOp).data, arguments.values.size(),
+                        view_of<std::uint16_t>(arguments.rounded, arguments.rounded.dtype, kOp).data);
 }
 
 std::unique_ptr<PackedWeight> kernel(Context& context, const tensor::StoredMatrix& weight, ComputeType type) {

@@ -49,8 +49,11 @@ struct Operand {
   device::Matrix floats = {};
   device::WordMatrix words = {};
 };
-/// For products in the type. What is rounded is in scratch of the context's.
-Operand operand(tensor::Context& context, const tensor::Tensor& x, tensor::ComputeType type, std::string_view op);
+/// For products in the type. What is rounded is in `rounded`, if that is not empty, else in scratch of the context's.
+Operand operand(tensor::Context& context, const tensor::Tensor& x, tensor::ComputeType type, std::string_view op,
+                const tensor::Tensor& rounded = {});
+/// The words of ops::allocate_rounded(), which an earlier product has filled.
+Operand rounded_operand(const tensor::Tensor& rounded);
 
 struct PlainProduct {
   tensor::ComputeType type = tensor::ComputeType::kF32;
@@ -64,9 +67,10 @@ struct PlainProduct {
 /// Takes scratch of the context's.
 void multiply_plain(tensor::Context& context, const PlainProduct& product);
 
-/// c = x * weight^T of a plain or a packed weight, where `packed` wins.
+/// c = x * weight^T of a plain or a packed weight, where `packed` wins. `rounded_x`: of a plain one, what operand()
+/// takes.
 void multiply(tensor::Context& context, const tensor::Tensor& x, const tensor::Tensor& plain, tensor::ComputeType type,
               const tensor::PackedWeight* packed, const device::Matrix& c, const device::Epilogue& epilogue,
-              std::string_view op);
+              std::string_view op, const tensor::Tensor& rounded_x = {});
 
 }  // namespace dragoman::backend::cuda

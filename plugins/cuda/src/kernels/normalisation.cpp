@@ -3,7 +3,6 @@
 
 #include <dragoman/ops/layer_norm.h>
 #include <dragoman/ops/softmax.h>
-#include <dragoman/ops/softmax_cross_entropy.h>
 
 namespace dragoman::backend::cuda {
 namespace {
@@ -87,18 +86,6 @@ void kernel(Context& context, const ops::ResidualLayerNormBackwardArguments& arg
                                .dresidual = target(arguments.dresidual, kOp),
                                .dropout = dropout(arguments.rate, arguments.random),
                                .partial = partial_sums(context, arguments.sum)});
-}
-
-template <>
-void kernel(Context&, const ops::CrossEntropyRowsArguments& arguments) {
-  constexpr std::string_view kOp = "cross_entropy_rows";
-  device::cross_entropy_rows(
-      {.logits = matrix(arguments.logits, kOp),
-       .targets = ids(arguments.targets),
-       .label_smoothing = arguments.label_smoothing,
-       .gradient_scale = arguments.gradient_scale.empty() ? nullptr : arguments.gradient_scale.data,
-       .losses = view_of<double>(arguments.losses, tensor::DType::kF64, kOp).data,
-       .nlls = view_of<double>(arguments.nlls, tensor::DType::kF64, kOp).data});
 }
 
 }  // namespace dragoman::backend::cuda

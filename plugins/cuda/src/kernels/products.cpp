@@ -27,14 +27,14 @@ void kernel(Context& context, const ops::LinearArguments& arguments) {
            {.bias = matrix(arguments.bias, kOp),
             .activation = arguments.activation,
             .pre_activation = matrix(arguments.pre_activation, kOp)},
-           kOp);
+           kOp, arguments.rounded_x);
 }
 
 /// Both products take dz as one pass leaves it.
 template <>
 void kernel(Context& context, const ops::LinearBackwardArguments& arguments) {
   constexpr std::string_view kOp = "linear_backward";
-  const auto& [x, weight, activation, pre_activation, y, dy, dx, dweight, dbias, type] = arguments;
+  const auto& [x, weight, activation, pre_activation, y, dy, dx, dweight, dbias, type, rounded_x] = arguments;
   const tensor::ScratchScope scope(context.arena());
   device::Differentiation pass{.dy = matrix(dy, kOp),
                                .activation = activation,
@@ -59,7 +59,7 @@ void kernel(Context& context, const ops::LinearBackwardArguments& arguments) {
     multiply_plain(context, {.type = type,
                              .a = dz,
                              .transpose_a = true,
-                             .b = operand(context, x, type, kOp),
+                             .b = rounded_x.empty() ? operand(context, x, type, kOp) : rounded_operand(rounded_x),
                              .c = matrix(dweight.value, kOp),
                              .epilogue = {.accumulate = dweight.accumulate}});
 }

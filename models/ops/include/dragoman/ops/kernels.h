@@ -17,6 +17,7 @@
 #include <dragoman/ops/paired_cross_entropy.h>
 #include <dragoman/ops/project_shortlist_top_k.h>
 #include <dragoman/ops/project_top_k.h>
+#include <dragoman/ops/rounded_parameters.h>
 #include <dragoman/ops/rows.h>
 #include <dragoman/ops/softmax.h>
 #include <dragoman/ops/softmax_cross_entropy.h>
@@ -89,6 +90,13 @@ inline constexpr std::tuple kShortlistKernels{
     kMakeShortlistOutputs,
     kGatherOutputs,
     kProjectShortlistTopK,
+};
+
+/// What a backend may leave out, one by one: work of a training step that is worth having in one kernel where memory is
+/// large and launches cost time. Ops do without them.
+inline constexpr std::tuple kStepKernels{
+    kProjectionLoss,
+    kRoundParameters,
 };
 
 /// Calls visit(key) for each key of a list. Backends find a key's kernel by its arguments, so each key has a struct of

@@ -9,7 +9,8 @@ namespace dragoman::ops {
 /// y = activation(x * weight^T + bias): x [T, K], weight [N, K] plain or packed (`packed` wins), bias [1, N] or empty,
 /// y [T, N]. If `pre_activation` is not empty it receives x * weight^T + bias. A plain weight is multiplied in `type`,
 /// kF32, kBF16 or kF16. A packed one is multiplied in its own type, and then the kernel is row-stable: the bits of a
-/// row of y do not depend on the other rows or on how many there are.
+/// row of y do not depend on the other rows or on how many there are. A `rounded_x` that is not empty receives x,
+/// rounded to `type`: see allocate_rounded().
 struct LinearArguments {
   Tensor x;
   Tensor weight;
@@ -19,6 +20,7 @@ struct LinearArguments {
   Tensor pre_activation;
   Tensor y;
   ComputeType type = ComputeType::kF32;
+  Tensor rounded_x{};
 };
 inline constexpr KernelKey<void(Context&, const LinearArguments&)> kLinear{"linear"};
 
@@ -32,7 +34,7 @@ constexpr bool needs_input(Activation activation) {
 ///
 ///     dx (+)= dz * weight,   dweight (+)= dz^T * x,   dbias (+)= the sum of the rows of dz
 ///
-/// An empty target is not wanted. The products are computed in `type`.
+/// An empty target is not wanted. The products are computed in `type`. `rounded_x`: as linear() left it, or empty.
 struct LinearBackwardArguments {
   Tensor x;
   Tensor weight;
@@ -44,6 +46,7 @@ struct LinearBackwardArguments {
   GradientTarget dweight;
   GradientTarget dbias;
   ComputeType type = ComputeType::kF32;
+  Tensor rounded_x{};
 };
 inline constexpr KernelKey<void(Context&, const LinearBackwardArguments&)> kLinearBackward{"linear_backward"};
 

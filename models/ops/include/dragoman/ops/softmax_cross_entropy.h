@@ -24,6 +24,32 @@ struct CrossEntropyRowsArguments {
 };
 inline constexpr KernelKey<void(Context&, const CrossEntropyRowsArguments&)> kCrossEntropyRows{"cross_entropy_rows"};
 
+/// The loss of rows of hidden states under a projection to the vocabulary, and its gradients, in chunks of rows that
+/// the backend chooses: logits = hidden * weight^T + bias, and `losses` and `nlls` as CrossEntropyRowsArguments has
+/// them. With a `gradient_scale`, and dlogits as described there:
+///
+///     dhidden = dlogits * weight,   dweight (+)= dlogits^T * hidden,   dbias (+)= the sum of the rows of dlogits
+///
+/// An empty target is not computed. A packed weight has no gradients. Plain products are computed in `type`.
+struct ProjectionLossArguments {
+  Tensor hidden{};
+  Tensor weight{};
+  const PackedWeight* packed = nullptr;
+  Tensor bias{};
+  DeviceIndices targets{};
+  double label_smoothing = 0;
+  DeviceArray<double> gradient_scale{};  ///< one number, or empty
+  Tensor losses{};
+  Tensor nlls{};
+  Tensor dhidden{};
+  GradientTarget dweight{};
+  GradientTarget dbias{};
+  ComputeType type = ComputeType::kF32;
+  std::int64_t chunk_rows = 0;  ///< the rows of a chunk; 0: the backend's choice
+};
+/// Optional. Without it the ops below compose the loss of kLinear, kCrossEntropyRows, kMatMul and kColumnSum.
+inline constexpr KernelKey<void(Context&, const ProjectionLossArguments&)> kProjectionLoss{"projection_loss"};
+
 struct CrossEntropyOptions {
   double label_smoothing = 0;
   /// What the summed loss is multiplied by before it is differentiated: 1 / (number of target tokens) gives the mean.

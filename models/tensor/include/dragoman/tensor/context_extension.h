@@ -8,7 +8,7 @@ namespace dragoman::tensor {
 
 /// The place of an extension in a context: one for each layer above `tensor` that keeps state with contexts.
 struct ExtensionSlot {
-  static constexpr std::size_t kCount = 2;
+  static constexpr std::size_t kCount = 3;
   std::size_t index = 0;
 };
 
