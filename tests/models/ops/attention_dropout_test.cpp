@@ -88,6 +88,20 @@ TEST_P(AttentionDropoutTest, DropsWeightsBehindTheSoftmaxByHand) {
   }
 }
 
+/// So many that a device has to find where the weights of each begin in parts.
+TEST_P(AttentionDropoutTest, DropsWeightsOfManySequencesByHand) {
+  DroppingAttention attention{.q_offsets = {0}, .k_offsets = {0}, .heads = 2, .width = 4, .q = {}, .k = {}, .v = {}};
+  for (int b = 0; b < 700; ++b) {
+    attention.q_offsets.push_back(attention.q_offsets.back() + b % 3);
+    attention.k_offsets.push_back(attention.k_offsets.back() + b % 4 + b / 699);
+  }
+  attention.q = random_values(attention.q_offsets.back() * attention.width, 1, -2, 2);
+  attention.k = random_values(attention.k_offsets.back() * attention.width, 2, -2, 2);
+  attention.v = random_values(attention.k_offsets.back() * attention.width, 3);
+  Rig rig(GetParam());
+  expect_close(values_of(attention.run(rig).output.value), attention.expected(), 1e-5, "700 sequences");
+}
+
 /// What is returned is what the softmax gives: rows of sum 1, whatever was dropped of them.
 TEST_P(AttentionDropoutTest, ReturnsTheWeightsBeforeDropout) {
   const DroppingAttention attention{.q_offsets = {0, 2}, .k_offsets = {0, 3}, .heads = 1, .width = 2};
