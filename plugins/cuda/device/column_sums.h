@@ -65,21 +65,8 @@ void sum_parts(std::int64_t rows, std::int64_t cols, std::int64_t rows_of_part, 
     sum(SumColumns<Terms, false>{rows, cols, rows_of_part, terms, {}});
 }
 
-struct Element {
-  static constexpr int kTerms = 1;
-  static constexpr int kAtOnce = 8;
-  using Loaded = Quad;
-  Matrix x;
-
-  template <bool kWide>
-  SIMT_DEVICE Loaded load(std::int64_t row, std::int64_t col) const {
-    return load_quad<kWide>(x, row, col);
-  }
-  SIMT_DEVICE static void add(const Loaded& loaded, Quad (&sums)[kTerms]) {
-    SIMT_UNROLL
-    for (int n = 0; n < kQuad; ++n) sums[0].values[n] += loaded.values[n];
-  }
-};
+/// Adds up all rows of x, in one part.
+void sum_rows(const Matrix& x, const Target& sums);
 
 /// Adds up many rows in parts, each to a row of `partial` (kTerms * column_parts(rows) rows of `cols` numbers), and
 /// these then. `wide`: of what the terms load.
@@ -93,8 +80,7 @@ void sum_columns(std::int64_t rows, std::int64_t cols, bool wide, const Terms& t
     if (targets[i].value.data != nullptr) of_parts[i] = {{partial + i * parts * cols, parts, cols, cols}, false};
   sum_parts(rows, cols, kRowsOfColumnPart, wide, terms, of_parts);
   for (int i = 0; i < Terms::kTerms; ++i)
-    if (const Matrix& x = of_parts[i].value; x.data != nullptr)
-      sum_parts(parts, cols, parts, are_wide<kQuad>(x), Element{x}, {targets[i]});
+    if (of_parts[i].value.data != nullptr) sum_rows(of_parts[i].value, targets[i]);
 }
 
 }  // namespace dragoman::backend::cuda::device

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-// A warp has a row, and each of its lanes every 32nd quad. The first kQuads of a lane are in registers, and what follows
-// them in wider rows is read again. Rows that do not lie as vectors must are all read again, in the same order of sums.
-// Loads come before stores, since the compiler cannot know that they are of other memory.
+// A warp has a row, and each of its lanes every 32nd quad. The first kQuads of a lane are in registers; those that
+// follow in wider rows are read again. Rows that do not lie as vectors must are all read again, in the same order of
+// sums. Loads come before stores, since the compiler cannot know that they are of other memory.
 namespace dragoman::backend::cuda::device {
 namespace {
 
@@ -281,7 +281,7 @@ struct NormaliseBackward {
 /// Of gain and bias.
 struct NormTerms {
   static constexpr int kTerms = 2;
-  static constexpr int kAtOnce = 4;
+  static constexpr int kAtOnce = 2;
   Matrix x, mean, inverse_deviation, dy;
 
   struct Loaded {

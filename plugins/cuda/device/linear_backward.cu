@@ -9,7 +9,7 @@ namespace {
 /// ReLU.
 template <class Words, bool kWide, bool kSimple>
 struct Differentiate {
-  static constexpr int kAtOnce = kSimple ? 4 : 1;  ///< rows whose numbers are on their way together
+  static constexpr int kAtOnce = kSimple ? 2 : 1;  ///< rows whose numbers are on their way together
   static constexpr int kColumns = kWarp * kQuad;
   Differentiation arguments;
   Target sums;

@@ -60,6 +60,22 @@ struct SoftmaxBackward {
   }
 };
 
+struct Element {
+  static constexpr int kTerms = 1;
+  static constexpr int kAtOnce = 8;
+  using Loaded = Quad;
+  Matrix x;
+
+  template <bool kWide>
+  SIMT_DEVICE Loaded load(std::int64_t row, std::int64_t col) const {
+    return load_quad<kWide>(x, row, col);
+  }
+  SIMT_DEVICE static void add(const Loaded& loaded, Quad (&sums)[kTerms]) {
+    SIMT_UNROLL
+    for (int n = 0; n < kQuad; ++n) sums[0].values[n] += loaded.values[n];
+  }
+};
+
 }  // namespace
 
 void softmax(const Matrix& x, bool logarithm, std::int64_t causal_offset, const Matrix& y) {
@@ -67,6 +83,9 @@ void softmax(const Matrix& x, bool logarithm, std::int64_t causal_offset, const 
 }
 void softmax_backward(const Matrix& y, bool logarithm, const Matrix& dy, const Target& dx) {
   for_each_row(y.rows, kCells, SoftmaxBackward{y, logarithm, dy, dx});
+}
+void sum_rows(const Matrix& x, const Target& sums) {
+  sum_parts(x.rows, x.cols, most(x.rows, 1), are_wide<kQuad>(x), Element{x}, {sums});
 }
 void column_sum(const Matrix& x, const Matrix& y, bool accumulate, float* partial) {
   sum_columns(x.rows, x.cols, are_wide<kQuad>(x), Element{x}, {{y, accumulate}}, partial);

@@ -171,8 +171,8 @@ struct BlockDropout {
   }
 };
 
-/// Of the quad that begins with the element, and of that kWarp quads later. `kWide`: all lanes of the warp call it, with
-/// neighbouring quads of a row of a multiple of 8 elements.
+/// Of the quad that begins with the element, and of that kWarp quads later. `kWide`: all lanes of the warp call it,
+/// with neighbouring quads of a row of a multiple of 8 elements.
 template <bool kWide>
 SIMT_DEVICE DropoutMask::Two factors_of(const DropoutMask& mask, const Dropout& dropout, std::int64_t element) {
   constexpr int kDistance = kWarp * kQuad;
