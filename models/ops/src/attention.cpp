@@ -93,6 +93,7 @@ void attend_and_recompute(Context& context, const Variable& q, const Variable& k
                                                .log_sums = context.allocate_for_step(q.value.rows, forward.heads),
                                                .type = autograd::training_compute_type(context)};
   context.kernels().get(kRecomputedAttention)(context, arguments);
+  if (!autograd::recording(context, q, k, v, bias)) return;
   autograd::record(context, y.gradient, [q, k, v, bias, y, arguments](Context& ctx) {
     ctx.kernels().get(kRecomputedAttentionBackward)(
         ctx, {arguments, y.gradient->value, optional_target(ctx, q), optional_target(ctx, k), optional_target(ctx, v),
@@ -114,7 +115,9 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
   const bool record = autograd::recording(context, q, k, v, bias);
   const Variable y = autograd::make_variable(context, context.allocate(q.value.rows, q.value.cols), record);
   const bool watched = keep_weights || observer != nullptr;
-  const bool recomputes = record && !watched && !keeps_attention_weights(context);
+  // Also without a tape: a layer that is recomputed has one in its second pass only, and both have the same bits.
+  const bool recomputes =
+      (record || autograd::is_training(context)) && !watched && !keeps_attention_weights(context);
   const bool has_weights = watched || (record && !recomputes);
   const std::int64_t pairs = has_weights ? pairs_of_rows(q_offsets.host, k_offsets.host) : 0;
   const Tensor probabilities =

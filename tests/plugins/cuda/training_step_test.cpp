@@ -117,6 +117,16 @@ TEST_P(TrainingStep, RoundsEachOperandOnce) {
   }
 }
 
+/// A layer's first pass has no tape, and its second one must have the same bits all the same.
+TEST_P(TrainingStep, RecomputedLayersHaveTheBitsOfKeptOnes) {
+  for (const tensor::ComputeType type : {tensor::ComputeType::kF32, tensor::ComputeType::kBF16}) {
+    const std::vector<float> kept = gradients(*make_context(backend_.kernels(), type));
+    const ops::LossSums loss = loss_;
+    EXPECT_EQ(gradients(*make_context(backend_.kernels(), type, true)), kept) << name_of(type);
+    EXPECT_EQ(loss_.loss, loss.loss) << name_of(type);
+  }
+}
+
 TEST_P(TrainingStep, SeesWhatTheLastUpdateHasMadeOfTheParameters) {
   const auto context = make_context(backend_.kernels(), tensor::ComputeType::kBF16);
   std::vector<float> last;
