@@ -116,8 +116,7 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
   const Variable y = autograd::make_variable(context, context.allocate(q.value.rows, q.value.cols), record);
   const bool watched = keep_weights || observer != nullptr;
   // Also without a tape: a layer that is recomputed has one in its second pass only, and both have the same bits.
-  const bool recomputes =
-      (record || autograd::is_training(context)) && !watched && !keeps_attention_weights(context);
+  const bool recomputes = (record || autograd::is_training(context)) && !watched && !keeps_attention_weights(context);
   const bool has_weights = watched || (record && !recomputes);
   const std::int64_t pairs = has_weights ? pairs_of_rows(q_offsets.host, k_offsets.host) : 0;
   const Tensor probabilities =

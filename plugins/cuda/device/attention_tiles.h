@@ -12,6 +12,8 @@
 /// chosen so that what a lane needs is 4 values that follow one another in memory.
 namespace dragoman::backend::cuda::device {
 
+using FourFloats = simt::Vector<float, 4>;
+
 inline constexpr int kTileWarps = 4;
 inline constexpr int kTileRows = 16;
 
@@ -72,7 +74,7 @@ SIMT_DEVICE Tile tile_of(const Attention& attention, const Ids& offsets) {
   return tile;
 }
 
-/// Rows of one head of one sequence. kWhole: it has kHead columns, at addresses that load_quad() takes.
+/// Rows of one head of one sequence. kWhole: it has kHead columns, at addresses that vectors of 4 floats need.
 template <int kHead, bool kWhole>
 struct HeadRows {
   const float* data;
@@ -94,11 +96,11 @@ struct HeadRows {
     int cols;  ///< as many as there are
 
     /// 4 values from column `col` on, 0 where there is none.
-    SIMT_DEVICE simt::Quad quad(int col) const {
+    SIMT_DEVICE FourFloats quad(int col) const {
       if constexpr (kWhole) {
-        return simt::load_quad(data + col);
+        return simt::load_vector<4>(data + col);
       } else {
-        simt::Quad quad;
+        FourFloats quad;
         SIMT_UNROLL
         for (int i = 0; i < 4; ++i) quad.values[i] = col + i < cols ? data[col + i] : 0;
         return quad;
@@ -122,7 +124,7 @@ SIMT_DEVICE void load_columns(const HeadRows<kHead, kWhole>& x, int first, int c
     const auto row = x.row(first + lane() / 4 + 8 * r, col + lane() % 4 * 4);
     SIMT_UNROLL
     for (int step = 0; step < kSteps; ++step) {
-      const simt::Quad quad = row.quad(step * 16);
+      const FourFloats quad = row.quad(step * 16);
       words[step][r] = simt::to_word(Words(), quad.values[0], quad.values[1]);
       words[step][r + 2] = simt::to_word(Words(), quad.values[2], quad.values[3]);
     }
@@ -192,7 +194,7 @@ SIMT_DEVICE void multiply_turned(float (&sums)[kHead / 8][4], const float (&weig
   const typename HeadRows<kHead, kWhole>::Row rows[4] = {row(0), row(1), row(8), row(9)};
   SIMT_UNROLL
   for (int part = 0; part < kHead / 32; ++part) {
-    simt::Quad quads[4];
+    FourFloats quads[4];
     SIMT_UNROLL
     for (int i = 0; i < 4; ++i) quads[i] = rows[i].quad(part * 32);
     SIMT_UNROLL
@@ -259,16 +261,16 @@ SIMT_DEVICE void store(const float (&sums)[kTiles][4], const Target& y, int firs
     for (int part = 0; part < kTiles / 4; ++part) SIMT_UNROLL
     for (int c = 0; c < 2; ++c) {
       const int further = part * 32 + c * 16;
-      simt::Quad quad;
+      FourFloats quad;
       SIMT_UNROLL
       for (int i = 0; i < 4; ++i) quad.values[i] = factors[r] * sums[part * 4 + i][2 * r + c];
       if constexpr (kWhole) {
         if (y.accumulate) {
-          const simt::Quad before = simt::load_quad(to + further);
+          const FourFloats before = simt::load_vector<4>(to + further);
           SIMT_UNROLL
           for (int i = 0; i < 4; ++i) quad.values[i] += before.values[i];
         }
-        simt::store_quad(to + further, quad);
+        simt::store_vector(to + further, quad);
       } else {
         SIMT_UNROLL
         for (int i = 0; i < 4; ++i)
@@ -279,9 +281,9 @@ SIMT_DEVICE void store(const float (&sums)[kTiles][4], const Target& y, int firs
   }
 }
 
-/// Where load_quad() can read each head of a matrix, or there is none.
+/// Whether each head of a matrix lies so that vectors of 4 floats can be read, or there is none.
 inline bool has_quads(const Matrix& x) {
-  return reinterpret_cast<std::uintptr_t>(x.data) % sizeof(simt::Quad) == 0 && x.stride % 4 == 0;
+  return reinterpret_cast<std::uintptr_t>(x.data) % sizeof(FourFloats) == 0 && x.stride % 4 == 0;
 }
 
 /// function.template operator()<Words, kHead, kWhole>() for heads of this many columns.

@@ -1,4 +1,4 @@
-#include "vectors.h"
+#include "elements.h"
 
 #include <cmath>
 
@@ -10,10 +10,19 @@ namespace {
 
 constexpr int kAtOnce = 2;  ///< loads of four logits that are under way together
 
+/// The values of columns [col, col + 4) of a row; `beyond` where there is no such column.
+SIMT_DEVICE Quad quad_of(const Matrix& x, bool wide, std::int64_t row, std::int64_t col, float beyond) {
+  if (wide && col + kQuad <= x.cols) return load_run<kQuad>(x, row, col);
+  Quad quad;
+  SIMT_UNROLL
+  for (int i = 0; i < kQuad; ++i) quad.values[i] = col + i < x.cols ? at(x, row, col + i) : beyond;
+  return quad;
+}
+
 /// A block for each row.
 struct RowLoss {
   CrossEntropyRows arguments;
-  bool fours;
+  bool wide;
 
   /// What a thread has seen of its row. Exponentials are relative to `maximum`.
   struct Seen {
@@ -23,7 +32,7 @@ struct RowLoss {
 
     /// What was added up goes down where a larger number comes (Milakov & Gimelshein 2018). Of four numbers the
     /// exponentials are added up as floats, and their sum in double precision, as all sums of a loss.
-    SIMT_DEVICE void add(const FourFloats& four, int count) {
+    SIMT_DEVICE void add(const Quad& four, int count) {
       float largest = -INFINITY;
       SIMT_UNROLL
       for (int i = 0; i < 4; ++i) largest = fmaxf(largest, four.values[i]);
@@ -57,9 +66,9 @@ struct RowLoss {
     }
     Seen seen;
     for (std::int64_t first = 4 * simt::thread_index(); first < logits.cols; first += kAtOnce * 4 * kThreads) {
-      FourFloats four[kAtOnce];
+      Quad four[kAtOnce];
       SIMT_UNROLL
-      for (int i = 0; i < kAtOnce; ++i) four[i] = four_of(logits, fours, row, first + i * 4 * kThreads, -INFINITY);
+      for (int i = 0; i < kAtOnce; ++i) four[i] = quad_of(logits, wide, row, first + i * 4 * kThreads, -INFINITY);
       SIMT_UNROLL
       for (int i = 0; i < kAtOnce; ++i)
         seen.add(four[i], static_cast<int>(least(4, logits.cols - first - i * 4 * kThreads)));
@@ -87,7 +96,7 @@ struct LossGradient {
   CrossEntropyRows arguments;
   Target sums;
   std::int64_t rows_of_part;
-  bool fours;
+  bool wide;
   float everywhere;  ///< what is wanted of each token
   float on_target;   ///< and what more of the target
 
@@ -104,10 +113,10 @@ struct LossGradient {
     float added[4] = {};
     for (std::int64_t first = part * rows_of_part + simt::thread_index() / kWarp; first < end;
          first += kAtOnce * kWarps) {
-      FourFloats four[kAtOnce] = {};
+      Quad four[kAtOnce] = {};
       SIMT_UNROLL
       for (int i = 0; i < kAtOnce; ++i)
-        if (first + i * kWarps < end) four[i] = four_of(logits, fours, first + i * kWarps, col, -INFINITY);
+        if (first + i * kWarps < end) four[i] = quad_of(logits, wide, first + i * kWarps, col, -INFINITY);
       SIMT_UNROLL
       for (int i = 0; i < kAtOnce; ++i) {
         const std::int64_t row = first + i * kWarps;
@@ -137,15 +146,16 @@ struct LossGradient {
     put(sums.value, part, first_col + own, sum, sums.accumulate);
   }
 
-  SIMT_DEVICE void put_four(std::int64_t row, std::int64_t col, const FourFloats& four) const {
+  SIMT_DEVICE void put_four(std::int64_t row, std::int64_t col, const Quad& four) const {
     const auto& [a, b, c, d] = four.values;
     if (arguments.words.data != nullptr) {
       if (col / 2 >= arguments.words.cols) return;
-      store(&at(arguments.words, row, col / 2), TwoWords{{word_of(Words(), a, b), word_of(Words(), c, d)}});
+      simt::store_vector(&at(arguments.words, row, col / 2),
+                         simt::Vector<std::uint32_t, 2>{{word_of(Words(), a, b), word_of(Words(), c, d)}});
       return;
     }
     float* const to = &at(arguments.logits, row, col);
-    if (fours && col + 4 <= arguments.logits.cols) return store(to, four);
+    if (wide && col + 4 <= arguments.logits.cols) return store_run(arguments.logits, row, col, four);
     SIMT_UNROLL
     for (int j = 0; j < 4; ++j)
       if (col + j < arguments.logits.cols) to[j] = four.values[j];
@@ -165,7 +175,7 @@ void gradient_of_loss(const CrossEntropyRows& arguments) {
         .arguments = arguments,
         .sums = in_parts ? Target{partial, false} : sums,
         .rows_of_part = parts > 1 ? kRowsOfColumnPart : most(rows, 1),
-        .fours = in_fours(arguments.logits),
+        .wide = rows_are_wide(arguments.logits),
         .everywhere = static_cast<float>(arguments.label_smoothing / static_cast<double>(cols)),
         .on_target = static_cast<float>(1 - arguments.label_smoothing)};
     simt::launch({blocks_of(most(cols, 2 * arguments.words.cols), kCols), parts}, kThreads,
@@ -178,7 +188,7 @@ void gradient_of_loss(const CrossEntropyRows& arguments) {
 
 void cross_entropy_rows(const CrossEntropyRows& arguments) {
   for_each_row(arguments.logits.rows, kWarps * (sizeof(float) + sizeof(double)),
-               RowLoss{arguments, in_fours(arguments.logits)});
+               RowLoss{arguments, rows_are_wide(arguments.logits)});
   if (arguments.gradient_scale != nullptr && arguments.logits.rows > 0) gradient_of_loss(arguments);
 }
 

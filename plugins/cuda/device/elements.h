@@ -98,6 +98,11 @@ bool are_wide(const View<Element>&... views) {
   return (is_wide(views) && ...);
 }
 
+/// Whether quads can be moved as vectors in all rows, up to the last columns, which need not fill one.
+inline bool rows_are_wide(const Matrix& x) {
+  return are_wide<kQuad>(Matrix{x.data, x.rows, 0, x.stride});
+}
+
 template <int kWidth>
 struct Width {};
 /// Calls function(Width<kWidth>()) if `wide`, else function(Width<1>()).

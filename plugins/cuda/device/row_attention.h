@@ -57,15 +57,11 @@ SIMT_DEVICE PieceCols piece_cols(Words, const KeyLanes& lanes, int width) {
   return {8 * lanes.piece(), 8 * lanes.piece() + 4, width};
 }
 
-/// 16 bytes, which are loaded at a time.
-struct __attribute__((aligned(16), may_alias)) Vector {
-  std::uint32_t words[4];
-};
-
 /// A head's columns, from `first` on, of rows of queries, keys or values.
 template <class Numbers>
 struct HeadPool {
   using Element = typename ElementOf<Numbers>::Type;
+  using Vector = simt::Vector<std::uint32_t, 4>;
   static constexpr int kOfVector = sizeof(Vector) / sizeof(Element);
 
   const Element* data;
@@ -76,7 +72,8 @@ struct HeadPool {
   SIMT_DEVICE void load_vector(std::int32_t row, int col, void* to) const {
     const std::uint32_t number = static_cast<std::uint32_t>(row) * static_cast<std::uint32_t>(stride / kOfVector) +
                                  static_cast<std::uint32_t>((first + col) / kOfVector);
-    const Vector vector = reinterpret_cast<const Vector*>(data)[number];
+    const Vector vector =
+        simt::load_vector<4>(reinterpret_cast<const std::uint32_t*>(data) + std::uint64_t{number} * 4);
     __builtin_memcpy(to, &vector, sizeof vector);
   }
   SIMT_DEVICE Element at(std::int32_t row, int col) const {

@@ -232,7 +232,7 @@ struct QuantizeRows {
 
 void narrow_words(Half type, const Matrix& x, const WordMatrix& y) {
   // Rows of y are strips of words, so they are always wide; those of x need not be a multiple of a run.
-  const bool wide = are_wide<kQuad>(Matrix{x.data, x.rows, 0, x.stride});
+  const bool wide = rows_are_wide(x);
   with_words(type, [&]<class Words>(Words) {
     if (wide)
       for_each_run<NarrowRows<Words, true>::kWidth>(y.rows, y.cols, NarrowRows<Words, true>{x, y});

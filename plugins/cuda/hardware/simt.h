@@ -111,18 +111,6 @@ SIMT_DEVICE void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;\n" ::"n"(kLeft) : "memory");
 }
 
-/// 4 values that follow one another, at an address that is a multiple of 16 bytes.
-struct Quad {
-  float values[4];
-};
-SIMT_DEVICE Quad load_quad(const float* from) {
-  const float4 quad = *reinterpret_cast<const float4*>(from);
-  return {{quad.x, quad.y, quad.z, quad.w}};
-}
-SIMT_DEVICE void store_quad(float* to, const Quad& quad) {
-  *reinterpret_cast<float4*>(to) = make_float4(quad.values[0], quad.values[1], quad.values[2], quad.values[3]);
-}
-
 /// What the words of a tile hold: two numbers of 16 bits, or four of int8.
 struct Bf16 {};
 struct F16 {};

@@ -147,25 +147,6 @@ void wait_for_copies() {
   testing::emulation::Block::current().wait_for_copies(kLeft);
 }
 
-/// 4 values that follow one another, at an address that is a multiple of 16 bytes.
-struct Quad {
-  float values[4];
-};
-inline void check_quad(const float* address) {
-  if (reinterpret_cast<std::uintptr_t>(address) % sizeof(Quad) != 0)
-    testing::emulation::Block::current().fail("4 values at an address that is no multiple of 16 bytes");
-}
-inline Quad load_quad(const float* from) {
-  check_quad(from);
-  Quad quad;
-  std::memcpy(quad.values, from, sizeof quad);
-  return quad;
-}
-inline void store_quad(float* to, const Quad& quad) {
-  check_quad(to);
-  std::memcpy(to, quad.values, sizeof quad);
-}
-
 /// What the words of a tile hold; number i of a word.
 struct Bf16 {
   static constexpr int kNumbers = 2;
