@@ -297,10 +297,15 @@ Problems judge(const Evidence& evidence) {
   return problems;
 }
 
-Problems judge_repetition(const Scenario& scenario, const Profile& profile, const Outcome& outcome, const Tree& after) {
-  if (!succeeded(profile, outcome))
+Problems judge_repetition(const Scenario& scenario, const Profile& profile, const Outcome& outcome, const Tree& before,
+                          const Tree& after) {
+  if (!succeeded(profile, outcome)) {
+    Problems missing;
+    judge_completeness(scenario, profile, before, false, missing);
+    if (profile.status == 0 && outcome.signal == 0 && before == after && missing.empty()) return {};
     return {fmt::format("run again without the fault: {} {}; stderr: {}", outcome.signal != 0 ? "signal" : "status",
                         outcome.signal != 0 ? outcome.signal : outcome.status, shown(outcome.error))};
+  }
   Problems problems;
   if (profile.status == 0) judge_completeness(scenario, profile, after, false, problems);
   for (std::string& problem : problems) problem = "run again without the fault: " + problem;

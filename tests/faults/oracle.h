@@ -36,9 +36,10 @@ bool has_complete_checkpoint(const Tree& tree);
 /// - no checkpoint and no model is lost; nothing else is left behind.
 std::vector<std::string> judge(const Evidence& evidence);
 
-/// What is wrong after the task was run again without a fault: its results must be those of the undisturbed run, and
-/// nothing else may be there.
+/// What is wrong after the task was run again without a fault, on what the fault had left: its results must be those of
+/// the undisturbed run, and nothing else may be there. A task that was ended after its last change may refuse to be
+/// done twice.
 std::vector<std::string> judge_repetition(const Scenario& scenario, const Profile& profile, const Outcome& outcome,
-                                          const Tree& after);
+                                          const Tree& before, const Tree& after);
 
 }  // namespace dragoman::faults

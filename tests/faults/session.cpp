@@ -112,8 +112,9 @@ Verdict attempt_in(const Equipment& equipment, const Trial& trial, std::uint64_t
                   outcomes.front().crashed_in};
   if (all_succeeded(profile, outcomes) || scenario.outputs.empty() || profile.status != 0) return verdict;
   if (fault.repair) fault.repair();
-  const Outcome again = run_again(equipment, scenario, folder, read_tree(folder / "out"));
-  for (std::string& problem : judge_repetition(scenario, profile, again, read_tree(folder / "out")))
+  const Tree left = read_tree(folder / "out");
+  const Outcome again = run_again(equipment, scenario, folder, left);
+  for (std::string& problem : judge_repetition(scenario, profile, again, left, read_tree(folder / "out")))
     verdict.problems.push_back(std::move(problem));
   return verdict;
 }

@@ -4,9 +4,9 @@
 
 namespace dragoman::backend::cuda::device {
 
-/// The sums of columns of kTerms terms: a block adds up `rows_of_part` rows of kWarp quads of columns, of which each
-/// warp takes every kWarps-th, to the row `part` of its targets. `Terms` loads what a row adds to a quad's sums, of
-/// kAtOnce rows before it adds the first.
+/// Computes the sums of columns of kTerms terms. A block adds up `rows_of_part` rows of kWarp quads of columns, and
+/// each of its warps takes every kWarps-th row. The sums go to the row `part` of the targets. `Terms` loads the
+/// contributions of a row to a quad's sums, and loads kAtOnce rows before it adds the first.
 template <class Terms, bool kWide>
 struct SumColumns {
   static constexpr int kColumns = kWarp * kQuad;

@@ -24,14 +24,14 @@ struct RowLoss {
   CrossEntropyRows arguments;
   bool wide;
 
-  /// What a thread has seen of its row. Exponentials are relative to `maximum`.
+  /// Holds the maximum and the sums of the logits that a thread has read. Exponentials are relative to `maximum`.
   struct Seen {
     float maximum = -INFINITY;
     double exponentials = 0;
     double sum = 0;
 
-    /// What was added up goes down where a larger number comes (Milakov & Gimelshein 2018). Of four numbers the
-    /// exponentials are added up as floats, and their sum in double precision, as all sums of a loss.
+    /// When a larger number comes, the earlier exponentials are scaled down (Milakov & Gimelshein 2018). The
+    /// exponentials of four numbers are added up as floats, and these sums in double precision, as all sums of a loss.
     SIMT_DEVICE void add(const Quad& four, int count) {
       float largest = -INFINITY;
       SIMT_UNROLL

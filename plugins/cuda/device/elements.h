@@ -2,8 +2,9 @@
 
 #include "access.h"
 
-// Kernels that do the same to each element of a matrix. What such a kernel takes is the time of its bytes if a thread
-// moves 16 of them with an instruction and does not divide: a block has a rectangle of rows and columns.
+// These kernels do the same to each element of a matrix. Such a kernel takes only the time to move its bytes if a
+// thread moves 16 bytes with one instruction and does not divide. A block therefore has a rectangle of rows and
+// columns.
 namespace dragoman::backend::cuda::device {
 
 /// Neighbours of a row: 1, 4 or 8.
@@ -128,7 +129,7 @@ inline Spread spread_over(std::int64_t rows, std::int64_t runs, int least_lanes 
   constexpr std::int64_t kMaxY = 65535;
   int lanes = least_lanes;
   while (lanes < kWarpLanes && (std::int64_t{1} << lanes) < runs) ++lanes;
-  // Of rows that take several warps, the widest part of a block that leaves the fewest threads without work.
+  // A row that takes several warps gets the widest part of a block that leaves the fewest threads without work.
   const auto threads_of_row = [&](int n) { return blocks_of(runs, std::int64_t{1} << n) << n; };
   if (lanes == kWarpLanes)
     for (int more = kWarpLanes + 1; more <= kBlockLanes; ++more)
@@ -138,7 +139,7 @@ inline Spread spread_over(std::int64_t rows, std::int64_t runs, int least_lanes 
   return {{blocks_of(runs, std::int64_t{1} << lanes), row_blocks}, lanes, row_blocks * rows_of_block};
 }
 
-/// function(row, col) for each run of kWidth elements, the first of which is in the column.
+/// Calls function(row, col) for each run of kWidth elements, where `col` is the column of the first element.
 template <int kWidth, class Function>
 struct ForEachRun {
   std::int64_t rows;
@@ -166,8 +167,9 @@ void for_each_element(std::int64_t rows, std::int64_t cols, const Function& func
   for_each_run<1>(rows, cols, function);
 }
 
-/// function(row, col) for each two quads: that of the column, and that of kQuad * kWarp columns later. The lanes of a
-/// warp have the same row and neighbouring quads, so even those that lie beyond the last column are called.
+/// Calls function(row, col) for each pair of quads: one begins at the column, and the other kQuad * kWarp columns
+/// later. The lanes of a warp have the same row and neighbouring quads. All of them make the call, even if their quads
+/// lie beyond the last column.
 template <class Function>
 struct ForEachTwoQuads {
   std::int64_t rows;

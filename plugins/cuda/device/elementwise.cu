@@ -96,7 +96,7 @@ struct Drop {
     put(y, i, j, dropout_factor(dropout, i * y.cols + j) * at(x, i, j), accumulate);
   }
 };
-/// Of rows of a multiple of 8 elements.
+/// Applies dropout to two quads of a row, whose length is a multiple of 8.
 struct DropTwoQuads {
   Matrix x, y;
   Dropout dropout;

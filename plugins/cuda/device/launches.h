@@ -264,7 +264,7 @@ constexpr std::int64_t words_of(std::int64_t numbers, int of_word) {
 }
 /// y = x, rounded.
 void narrow_words(Half type, const Matrix& x, const WordMatrix& y);
-/// The same of `count` values that lie one after another, and their rounded values, two in a word.
+/// Rounds `count` contiguous values. The rounded values are contiguous too, two in a word.
 void narrow_values(Half type, const float* x, std::int64_t count, std::uint16_t* y);
 /// y = x^T for 16-bit values.
 void turn_words(const WordMatrix& x, const WordMatrix& y);

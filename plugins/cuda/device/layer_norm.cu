@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-// A warp has a row, and each of its lanes every 32nd quad. The first kQuads of a lane are in registers; those that
-// follow in wider rows are read again. Rows that do not lie as vectors must are all read again, in the same order of
-// sums. Loads come before stores, since the compiler cannot know that they are of other memory.
+// A warp has a row, and each of its lanes has every 32nd quad. The first kQuads of a lane are in registers; the further
+// quads of wider rows are read again. Rows that cannot be read as vectors are read again as a whole, in the same order
+// of sums. Loads come before stores, since the compiler cannot know that they access different memory.
 namespace dragoman::backend::cuda::device {
 namespace {
 
@@ -13,7 +13,8 @@ namespace {
 constexpr std::int64_t kQuadColumns = kWarp * kQuad;
 /// Rows of a block: few, since a thread has many registers, and so that few rows are spread over many processors.
 constexpr int kRows = 4;
-/// Beyond as many, what need not be in registers yet is read later.
+/// The largest number of quads for which a lane reads all operands early. With more quads, it reads an operand later if
+/// the operand need not be in registers yet.
 constexpr int kMaxEarlyQuads = 4;
 
 template <int kQuads>
@@ -147,7 +148,7 @@ struct Normalise {
     SIMT_UNROLL
     for (int q = 0; q < kQuads; ++q) bias[q] = bias_of(column_of(q));
   }
-  /// Makes two quads of x those of the sum, and stores them.
+  /// Turns two quads of x into the quads of the sum, and stores them.
   SIMT_DEVICE void add_residual(std::int64_t row, std::int64_t col, const DropoutMask& mask, Quad& first, Quad& second,
                                 const Quad& first_residual, const Quad& second_residual) const {
     const DropoutMask::Two factors = factors_of<kWide>(mask, residual.dropout, row * arguments.x.cols + col);
@@ -172,7 +173,7 @@ struct NormaliseBackward {
     const bool centred = arguments.mean.data != nullptr;
     const DropoutMask mask(arguments.dropout);
     constexpr bool kEarly = kQuads <= kMaxEarlyQuads;
-    // Of each element what its gradient is made of.
+    // These hold the operands of each element's gradient.
     Kept<kQuads> gradients;
     Kept<kQuads> normals;
     Kept<kQuads> gain;
@@ -247,7 +248,7 @@ struct NormaliseBackward {
   }
 
  private:
-  /// What reaches the residual sum by other ways.
+  /// Returns the gradient that reaches the residual sum by other ways.
   SIMT_DEVICE Quad other_of(std::int64_t row, std::int64_t col) const {
     return arguments.dsum.data == nullptr ? Quad{} : load_quad<kWide>(arguments.dsum, row, col);
   }
@@ -278,7 +279,7 @@ struct NormaliseBackward {
   }
 };
 
-/// Of gain and bias.
+/// Loads and adds the terms of the gradients of gain and bias.
 struct NormTerms {
   static constexpr int kTerms = 2;
   static constexpr int kAtOnce = 2;

@@ -4,9 +4,9 @@
 namespace dragoman::backend::cuda::device {
 namespace {
 
-/// A block has kRowsOfColumnPart rows, or all of a few, and kWarp quads of columns, of which a lane has one of every
-/// kWarps-th row, so columns are added up in the order of column_sum(). `kSimple`: the activation function is none or
-/// ReLU.
+/// A block has kRowsOfColumnPart rows, or all rows if they are few, and kWarp quads of columns. A lane has one quad of
+/// every kWarps-th row, so columns are added up in the order of column_sum(). If `kSimple`, the activation function is
+/// none or ReLU.
 template <class Words, bool kWide, bool kSimple>
 struct Differentiate {
   static constexpr int kAtOnce = kSimple ? 2 : 1;  ///< rows whose numbers are on their way together

@@ -67,7 +67,7 @@ class DropoutMask {
     stream_ = (dropout.key->step << 16) | (dropout.stream & 0xFFFFU);
   }
 
-  /// Of the 4 elements from `first`, a multiple of 4.
+  /// Returns the factors of the 4 elements from `first` on, which is a multiple of 4.
   SIMT_DEVICE Quad factors(std::int64_t first) const {
     if (threshold_ == 0) return {{1, 1, 1, 1}};
     const RandomBits bits = block(first);
@@ -79,13 +79,14 @@ class DropoutMask {
     Quad first;
     Quad second;
   };
-  /// Of the 4 elements from each of both indices. All lanes of a warp call it, and those of two neighbouring lanes are
-  /// the 8 of a block, so each lane computes one block for itself and its neighbour.
+  /// Returns the factors of the 4 elements from either index on. All lanes of a warp call it. For either index, the
+  /// elements of two neighbouring lanes are the 8 of a block, so each lane computes one block for itself and its
+  /// neighbour.
   SIMT_DEVICE Two factors(std::int64_t first, std::int64_t second) const {
     if (threshold_ == 0) return {{{1, 1, 1, 1}}, {{1, 1, 1, 1}}};
     const bool odd = simt::thread_index() % 2 != 0;
     const RandomBits bits = block(odd ? second : first);
-    // The even lane has the block of the first elements, the odd one that of the second.
+    // The even lane has the block of the first elements, and the odd lane has the block of the second elements.
     const std::uint32_t own[2] = {odd ? bits.words[2] : bits.words[0], odd ? bits.words[3] : bits.words[1]};
     const std::uint32_t others[2] = {simt::shuffle_xor(odd ? bits.words[0] : bits.words[2], 1),
                                      simt::shuffle_xor(odd ? bits.words[1] : bits.words[3], 1)};
@@ -136,7 +137,8 @@ struct BlockDropout {
     stream[1] = static_cast<std::uint32_t>(number >> 32);
   }
 
-  /// Of two blocks, which go through the rounds side by side: bit i of a number says if element 8 index + i is kept.
+  /// Computes the bits of two blocks, which go through the rounds side by side. Bit n of bits[i] is set if element
+  /// 8 * indices[i] + n is kept.
   SIMT_DEVICE void kept(const std::uint64_t (&indices)[2], std::uint32_t (&bits)[2]) const {
     std::uint32_t round_key[2] = {key[0], key[1]};
     std::uint32_t counters[2][4];
@@ -171,8 +173,8 @@ struct BlockDropout {
   }
 };
 
-/// Of the quad that begins with the element, and of that kWarp quads later. `kWide`: all lanes of the warp call it,
-/// with neighbouring quads of a row of a multiple of 8 elements.
+/// Returns the factors of the quad that begins with the element, and of the quad that begins kWarp quads later. If
+/// `kWide`, all lanes of the warp call it with neighbouring quads of a row, whose length is a multiple of 8.
 template <bool kWide>
 SIMT_DEVICE DropoutMask::Two factors_of(const DropoutMask& mask, const Dropout& dropout, std::int64_t element) {
   constexpr int kDistance = kWarp * kQuad;

@@ -94,8 +94,9 @@ struct Embed {
   }
 };
 
-/// A block for each token and 2 kWarp quads of columns; that of the first token of an id adds up all of its rows, in an
-/// order that follows from the ids, so that no two blocks write to a row of the table.
+/// There is a block for each token and each 2 kWarp quads of columns. The block of an id's first token adds up all rows
+/// of the id, so that no two blocks write to the same columns of a row of the table. The order of this sum follows from
+/// the ids.
 template <bool kWide>
 struct EmbedBackward {
   EmbeddingBackward arguments;
@@ -174,7 +175,7 @@ struct EmbedBackward {
       sums[1].values[n] += factors.second.values[n] * values[1].values[n];
     }
   }
-  /// Those of the id among kTokens tokens, in their order; how many there are.
+  /// Lists the tokens with the id among the kTokens tokens from `begin` on, in their order. Returns how many there are.
   SIMT_DEVICE int list_tokens(std::int64_t begin, std::int32_t id, const Shared<std::uint32_t>& masks,
                               const Shared<std::int32_t>& tokens) const {
     const int lane = simt::thread_index() % kWarp;

@@ -231,7 +231,8 @@ struct QuantizeRows {
 }  // namespace
 
 void narrow_words(Half type, const Matrix& x, const WordMatrix& y) {
-  // Rows of y are strips of words, so they are always wide; those of x need not be a multiple of a run.
+  // Rows of y are strips of words, so they are always wide. The length of the rows of x need not be a multiple of a
+  // run.
   const bool wide = rows_are_wide(x);
   with_words(type, [&]<class Words>(Words) {
     if (wide)
@@ -241,7 +242,7 @@ void narrow_words(Half type, const Matrix& x, const WordMatrix& y) {
   });
 }
 void narrow_values(Half type, const float* x, std::int64_t count, std::uint16_t* y) {
-  // As rows of one group, so that there is no limit to their number.
+  // Each group of 8 values is a row, so that there is no limit to their number.
   constexpr std::int64_t kRow = 8;
   narrow_words(type, {const_cast<float*>(x), count / kRow, kRow, kRow},
                {reinterpret_cast<std::uint32_t*>(y), count / kRow, kRow / 2, kRow / 2});

@@ -7,8 +7,6 @@
 #include "stream_capture.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -93,11 +91,6 @@ std::vector<std::string> CudaBackend::missing() const {
   if (memories_.empty()) return {describe()};
   std::vector<std::string> lines;
   if (!left_out_.empty()) lines.push_back(left_out_);
-  for (const char* const name : {"NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_PRECISION"}) {
-    const char* const value = std::getenv(name);
-    if (value != nullptr && std::string_view(value) == "1")
-      lines.push_back(fmt::format("{}=1 makes cuBLASLt round what fp32 products multiply: unset it", name));
-  }
   if (load_cublas_lt().api == nullptr && !options_.batch_invariant)
     lines.push_back(fmt::format("products are slower than they could be: {}", load_cublas_lt().found));
   const std::lock_guard lock(mutex_);

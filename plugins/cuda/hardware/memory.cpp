@@ -165,7 +165,9 @@ void* DeviceMemory::allocate(std::size_t bytes) {
 }
 
 void DeviceMemory::deallocate(void* data, std::size_t bytes) noexcept {
-  // Waits for the device. A failure is one of an earlier kernel, which whoever waits for its results is told.
+  // The thread's kernels may still use the memory, since nothing else waits for a step that was begun ahead. A failure
+  // belongs to an earlier kernel, and is reported to the code that waits for its results.
+  ignore(cudaStreamSynchronize(cudaStreamPerThread));
   ignore(cudaFree(data));
   use_.give_back(bytes);
 }

@@ -13,9 +13,12 @@ class CudaGraph final : public LaunchGraph {
   }
   CudaGraph(const CudaGraph&) = delete;
   CudaGraph& operator=(const CudaGraph&) = delete;
-  /// It may still be under way: then it is freed when it is done (NVIDIA, cuGraphExecDestroy()). Waiting for the device
-  /// would break what other threads record (NVIDIA, CUDA Programming Guide: Prohibited and Unhandled Operations).
-  ~CudaGraph() override { ignore(cudaGraphExecDestroy(graph_)); }
+  /// It may still be under way in the thread's stream. Waiting for the device would break what other threads record
+  /// (NVIDIA, CUDA Programming Guide: Prohibited and Unhandled Operations).
+  ~CudaGraph() override {
+    ignore(cudaStreamSynchronize(cudaStreamPerThread));
+    ignore(cudaGraphExecDestroy(graph_));
+  }
   void launch() override {
     device::use(device_);
     require_success(cudaGraphLaunch(graph_, cudaStreamPerThread), "launching a graph");

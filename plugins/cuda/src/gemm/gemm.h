@@ -27,8 +27,8 @@ class Gemm {
   virtual ~Gemm() = default;
   virtual void multiply(tensor::Context& context, const device::Product& product, RowBits bits) = 0;
   virtual void multiply_halves(tensor::Context& context, const device::HalfProduct& product, RowBits bits) = 0;
-  /// A library multiplies with multiples of kInt8Cols rows of the weight: it reads those behind the last column if the
-  /// weight has them; else the plain kernel computes.
+  /// A library multiplies only with multiples of kInt8Cols rows of the weight. It therefore reads the rows after the
+  /// last column up to such a multiple. If the weight does not have these rows, the plain kernel computes.
   virtual void multiply_int8(tensor::Context& context, const device::Int8Product& product) = 0;
   /// Whether a column of a row-stable product of floats or halves keeps its bits when other columns come or go. int8
   /// products always do.

@@ -49,7 +49,8 @@ struct Operand {
   device::Matrix floats = {};
   device::WordMatrix words = {};
 };
-/// For products in the type. What is rounded is in `rounded`, if that is not empty, else in scratch of the context's.
+/// Returns `x` as products in the type take it. The values that it rounds are in `rounded` or, if that is empty, in
+/// scratch of the context's.
 Operand operand(tensor::Context& context, const tensor::Tensor& x, tensor::ComputeType type, std::string_view op,
                 const tensor::Tensor& rounded = {});
 /// The words of ops::allocate_rounded(), which an earlier product has filled.

@@ -22,8 +22,9 @@ device::CrossEntropyRows rows_of(Context& context, const device::Matrix& logits,
   return rows;
 }
 
-/// Rows of a chunk: as few chunks of equal sizes as have at most 2^28 logits each, 1 GiB. Each of them reads all of the
-/// weight, and adds to all of its gradient, which costs as much as a few hundred rows.
+/// Returns the number of rows of a chunk. Chunks have equal sizes, and are as few as possible with at most 2^28 logits
+/// (1 GiB) each. Each chunk reads all of the weight, and adds to all of its gradient, at the cost of a few hundred
+/// rows.
 std::int64_t rows_within(std::int64_t rows, std::int64_t vocabulary) {
   constexpr std::int64_t kMaxLogits = std::int64_t{1} << 28;
   constexpr std::int64_t kRound = 128;

@@ -92,8 +92,8 @@ inline constexpr std::tuple kShortlistKernels{
     kProjectShortlistTopK,
 };
 
-/// What a backend may leave out, one by one: work of a training step that is worth having in one kernel where memory is
-/// large and launches cost time. Ops do without them.
+/// A backend may leave out each of these kernels separately. They do work of a training step that is worth having in
+/// one kernel where memory is large and launches cost time. Ops do without them.
 inline constexpr std::tuple kStepKernels{
     kProjectionLoss,
     kRoundParameters,

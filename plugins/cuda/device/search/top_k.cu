@@ -232,7 +232,7 @@ struct FindInPanels {
   }
 };
 
-/// What the panels of a row have found, put together; without kRanks by one warp.
+/// Combines the results of the panels of a row. Without kRanks, one warp does so.
 template <bool kRanks>
 struct FindInRows {
   TopK arguments;

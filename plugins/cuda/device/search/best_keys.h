@@ -7,8 +7,8 @@
 /// The best of many numbers with tokens, by whole numbers that order as they do.
 namespace dragoman::backend::cuda::device {
 
-/// Of the better one it is greater: by the number, where NaN counts as minus infinity and both zeros are equal, and of
-/// equal numbers by the smaller token. 0 stands for none.
+/// Returns a key that is greater if the number is greater or, between equal numbers, if the token is smaller. NaN
+/// counts as minus infinity, and both zeros are equal. The key 0 means that there is no number.
 SIMT_DEVICE std::uint64_t best_key(float number, std::int32_t token) {
   const float ordered = number != number ? -INFINITY : number + 0.0F;  // -0 + 0 is 0
   std::uint32_t bits = 0;
@@ -22,7 +22,7 @@ struct BestKey {
   int index = 0;
 };
 
-/// Of every 32nd of the keys, and only those that are less than `below`.
+/// Returns the best of the lane's keys, which are every 32nd key. It considers only keys less than `below`.
 template <class KeyOf>
 SIMT_DEVICE BestKey best_of_lane(int count, const KeyOf& key_of, std::uint64_t below) {
   BestKey best;
@@ -39,9 +39,9 @@ SIMT_DEVICE std::uint64_t greatest_of_warp(std::uint64_t key) {
   return static_cast<std::uint64_t>(greatest) << 32 | low;
 }
 
-/// Finds the k best of `count` keys, which differ unless they are 0, with one warp: take(n, best) is called in the lane
-/// that has number n. As they come in order, those that are left are those below the last one, and only its lane looks
-/// at its keys again.
+/// Finds the k best of `count` keys, which differ unless they are 0, with one warp. The lane that has the key of rank
+/// n, counted from 0, calls take(n, best). Keys are found in descending order, so the remaining keys are below the last
+/// one found, and only the lane of that key searches its keys again.
 template <class KeyOf, class Take>
 SIMT_DEVICE void take_best_keys(int count, int k, const KeyOf& key_of, const Take& take) {
   BestKey own = best_of_lane(count, key_of, ~std::uint64_t{0});

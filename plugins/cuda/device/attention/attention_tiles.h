@@ -17,8 +17,9 @@ using FourFloats = simt::Vector<float, 4>;
 inline constexpr int kTileWarps = 4;
 inline constexpr int kTileRows = 16;
 
-/// Tiles of rows of ragged sequences: more numbers than there are tiles, but as many as a function of the numbers of
-/// rows and sequences alone says. Sequence b has those from offsets[b] / kTileRows + b on.
+/// Returns how many numbers the tiles of rows of ragged sequences take. There may be more numbers than tiles, but the
+/// count depends only on the numbers of rows and sequences. The tiles of sequence b are numbered from
+/// offsets[b] / kTileRows + b on.
 constexpr std::int64_t tile_numbers(std::int64_t rows, std::int64_t sequences) {
   return rows / kTileRows + sequences;
 }
@@ -93,7 +94,7 @@ struct HeadRows {
   /// A row from column `col` on. Beyond the last row: that one, whose products nobody uses.
   struct Row {
     const float* data;
-    int cols;  ///< as many as there are
+    int cols;  ///< number of columns from `col` on
 
     /// 4 values from column `col` on, 0 where there is none.
     SIMT_DEVICE FourFloats quad(int col) const {
@@ -114,9 +115,9 @@ struct HeadRows {
   }
 };
 
-/// The words that multiply_tile() takes of 16 rows from `first` on, for products that add up columns, here those from
-/// `col` on: as its a for a step of 16 columns, or as its b, of which number j has the words j and j + 2. The columns
-/// of a step are in the order that gives a lane 4 neighbours.
+/// Loads the words of the 16 rows from `first` on that multiply_tile() takes for products that add up columns, here
+/// the columns from `col` on. For a step of 16 columns, the words are an operand a or two operands b; operand b number
+/// j consists of the words j and j + 2. The columns of a step are in the order that gives a lane 4 neighbours.
 template <class Words, int kHead, bool kWhole, int kSteps>
 SIMT_DEVICE void load_columns(const HeadRows<kHead, kWhole>& x, int first, int col, std::uint32_t (&words)[kSteps][4]) {
   SIMT_UNROLL
@@ -147,8 +148,8 @@ SIMT_DEVICE void add_products(float (&sums)[2][4], const std::uint32_t (&a)[kSte
     simt::multiply_tile(Words(), sums[j], a[step], words);
   }
 }
-/// The tile's rows, as a of products over columns. Those of wide heads are loaded each time: they would take the
-/// registers that gradients need.
+/// Holds the tile's rows as operand a of products over columns. The rows of wide heads are loaded for each product,
+/// since they would take the registers that gradients need.
 template <class Words, int kHead, bool kWhole>
 struct TileRows {
   static constexpr bool kKept = kHead <= 64;
@@ -206,14 +207,15 @@ SIMT_DEVICE void multiply_turned(float (&sums)[kHead / 8][4], const float (&weig
   }
 }
 
-/// What a lane has of the scores of 16 rows by 16: number s of tile j is in these.
+/// Among the scores of 16 rows by 16 columns, a lane's number s of tile j is in row row_of(s) and column col_of(j, s).
 SIMT_DEVICE int row_of(int s) {
   return lane() / 4 + s / 2 * 8;
 }
 SIMT_DEVICE int col_of(int j, int s) {
   return j * 8 + lane() % 4 * 2 + s % 2;
 }
-/// scores = scale * scores + biases; query(j, s) and key(j, s) say whose a score is.
+/// Computes scores = scale * scores + biases. The functions query(j, s) and key(j, s) return the query and the key of a
+/// score.
 template <class Query, class Key>
 SIMT_DEVICE void finish_scores(const Attention& attention, const Tile& tile, const Query& query, const Key& key,
                                float (&scores)[2][4]) {
@@ -233,8 +235,8 @@ SIMT_DEVICE float reduce_row(float value, Reduction reduction) {
   return reduction(value, simt::shuffle_xor(value, 2));
 }
 
-/// Which weights the dropout keeps: lanes i and i + 16 say it, in as many bits, of the 16 that follow the index `first`
-/// of line i.
+/// Returns which of 16 weights the dropout keeps: bit n is set if it keeps the weight of index `first` + n. Lanes i and
+/// i + 16 pass the index of row i, and both get the bits of that row.
 SIMT_DEVICE std::uint32_t kept_weights(const BlockDropout& dropout, std::int64_t first) {
   if (dropout.threshold == 0) return 0xFFFFU;
   const auto index = static_cast<std::uint64_t>(first);
@@ -250,7 +252,7 @@ SIMT_DEVICE std::uint32_t kept_weights(const BlockDropout& dropout, std::int64_t
 template <bool kWhole, int kTiles>
 SIMT_DEVICE void store(const float (&sums)[kTiles][4], const Target& y, int first, const Tile& tile, int rows,
                        int width, const float (&factors)[2]) {
-  const int col = lane() % 4 * 4;  // first_col_of(2 t); that of 2 t + 1 is 16 further
+  const int col = lane() % 4 * 4;  // first_col_of(2 t); first_col_of(2 t + 1) is 16 further
   SIMT_UNROLL
   for (int r = 0; r < 2; ++r) {
     const int row = tile.first + row_of(2 * r);

@@ -5,7 +5,7 @@
 namespace dragoman::backend::cuda::device {
 namespace {
 
-/// What the forward pass left of a query, and its gradient's sum.
+/// Holds the log sum that the forward pass left for a query, and the query's sum of weights times their gradients.
 struct OfQuery {
   float log_sum;  ///< finite if the query sees nothing, so that scores of minus infinity have weights of 0
   float weighted;

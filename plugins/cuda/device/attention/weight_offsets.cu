@@ -3,7 +3,7 @@
 namespace dragoman::backend::cuda::device {
 namespace {
 
-/// A block scans the sequences' numbers of weights: each thread adds up those of some neighbours.
+/// A block scans the sequences' numbers of weights. Each thread adds up the numbers of some neighbouring sequences.
 struct WeightOffsets {
   Ids q_offsets;
   Ids k_offsets;

@@ -2,15 +2,15 @@
 
 #include "attention_parts.h"
 
-/// Attention of one query's head, by a warp. A key belongs to 4 to 32 lanes, which have 8 of its columns each and
-/// read them in pieces of 16 bytes that follow one another; so the warp has several keys at a time. Of 32 keys each
-/// lane then has one score. All that a row's bits depend on is its own query, keys and values.
+/// A warp computes the attention of one query's head. A key belongs to 4 to 32 lanes, which have 8 of its columns each,
+/// so the warp has several keys at a time. The lanes read a key in pieces of 16 bytes that follow one another. Each
+/// lane then has the score of one of 32 keys. The bits of a row depend only on its own query, keys and values.
 namespace dragoman::backend::cuda::device {
 
 inline constexpr int kColsOfPiece = 8;
 inline constexpr std::int64_t kWidestRowHead = kColsOfPiece * kWarp;
 
-/// Elements of fp32, where those of 16 bits have simt::Bf16 and simt::F16.
+/// Names elements of fp32, as simt::Bf16 and simt::F16 name elements of 16 bits.
 struct Floats {};
 template <class Numbers>
 struct ElementOf {
@@ -33,7 +33,7 @@ struct KeyLanes {
   /// The lane that has the score of the group's key.
   SIMT_DEVICE int owner(int step) const { return (lane() & -(1 << log)) + step; }
 };
-/// Of heads of this width.
+/// Returns KeyLanes::log for heads of this width.
 inline int key_lanes_log(std::int64_t width) {
   int log = 2;
   while (kColsOfPiece << log < width) ++log;
@@ -48,7 +48,7 @@ struct PieceCols {
   SIMT_DEVICE bool has_first() const { return first < width; }
   SIMT_DEVICE bool has_second() const { return second < width; }
 };
-/// Of floats 16 bytes are four columns, so the second four of a lane are behind the first of all others.
+/// Four columns of floats fill 16 bytes, so the second four of a lane come after the first four of all lanes.
 SIMT_DEVICE PieceCols piece_cols(Floats, const KeyLanes& lanes, int width) {
   return {4 * lanes.piece(), (4 << lanes.log) + 4 * lanes.piece(), width};
 }
@@ -95,8 +95,8 @@ struct Piece<Floats> {
   SIMT_DEVICE float operator()(int i) const { return values[i]; }
 };
 
-/// kWhole: the width and all rows are multiples of 16 bytes. What the lane does not have is then anything that the row
-/// has, so that no load hangs on a condition; else it is 0.
+/// If kWhole, the width and all rows are multiples of 16 bytes. Columns that the lane does not have then get arbitrary
+/// values of the row, so that no load depends on a condition. If not kWhole, these columns are 0.
 template <bool kWhole>
 SIMT_DEVICE Piece<Floats> load_piece(const HeadPool<Floats>& pool, std::int32_t row, const PieceCols& cols) {
   Piece<Floats> piece = {};
@@ -154,7 +154,7 @@ class RowAttention {
     }
   }
 
-  /// What the scores were becomes the weights.
+  /// Replaces the scores in `weights` with the weights.
   SIMT_DEVICE void finish_weights(int count, float* weights) const {
     for (int j = lanes_.own_key(); j < count; j += kWarp) weights[j] = exponential(weights[j], maximum_) * factor();
   }

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-/// What the kernels of top_k.cu have in common.
+/// The kernels of top_k.cu share these functions and types.
 namespace dragoman::backend::cuda::device {
 
 inline constexpr std::int32_t kNoToken = 0x7FFFFFFF;
@@ -16,7 +16,7 @@ SIMT_DEVICE double gumbel_noise(const ops::RowNoise& noise, std::int64_t vocabul
   return -log(fmax(-log(uniform), 0x1p-60));
 }
 
-/// Of rank, falling, then of token, rising.
+/// Candidates are ordered by descending rank, then by ascending token.
 struct Candidate {
   double rank = -INFINITY;
   std::int32_t token = kNoToken;
