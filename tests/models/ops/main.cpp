@@ -27,8 +27,8 @@ void open_libraries() {
 
 }  // namespace
 
-/// models_ops_tests [--simd avx2|baseline | --with-library]: the tests with the CPU backend held down to a SIMD level, or
-/// with the library of a GPU, if it is here, in place of the backend's own products.
+/// models_ops_tests [--simd avx2|baseline | --with-library]: the tests with the CPU backend held down to a SIMD level,
+/// or with the library of a GPU, if it is here, in place of the backend's own products.
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   if (argc == 2 && std::string_view(argv[1]) == "--with-library") open_libraries();

@@ -180,7 +180,7 @@ class LibraryGemm::Probe {
 };
 
 LibraryGemm::LibraryGemm(std::unique_ptr<GemmLibrary> library, tensor::DeviceMemory& memory,
-                         std::filesystem::path folder, std::vector<std::int64_t> row_buckets)
+                         const std::filesystem::path& folder, std::vector<std::int64_t> row_buckets)
     : library_(std::move(library)), memory_(&memory), row_buckets_(std::move(row_buckets)) {
   if (folder.empty()) return;
   file_ = answers_file(folder, library_->identity());
@@ -288,8 +288,8 @@ const std::vector<GemmAlgorithm>& LibraryGemm::algorithms_for(const GemmQuestion
 }
 
 LibraryGemm::Plan LibraryGemm::make_plan(const GemmShape& shape, RowBits bits) {
-  // Where a shape has its own bits the library's rule alone decides, since a stopwatch would decide otherwise on another
-  // day: algorithms that agree on one shape may cut another one's sums in different places.
+  // Where a shape has its own bits, the library's rule alone decides. A stopwatch would decide differently on another
+  // day, and algorithms that agree on one shape may cut the sums of another one in different places.
   if (bits == RowBits::kOfShape) return first_plan(library_->candidates(shape, true), 0, shape);
   const GemmQuestion question = question_of(shape);
   const std::vector<std::int64_t> buckets = rows_asked(question);

@@ -59,7 +59,7 @@ class LibraryGemm final : public Gemm {
   static inline const std::vector<std::int64_t> kRowBuckets{16, 64, 256, 1024, 4096};
 
   /// `folder`: where answers are kept for later processes; empty: nowhere.
-  LibraryGemm(std::unique_ptr<GemmLibrary> library, tensor::DeviceMemory& memory, std::filesystem::path folder,
+  LibraryGemm(std::unique_ptr<GemmLibrary> library, tensor::DeviceMemory& memory, const std::filesystem::path& folder,
               std::vector<std::int64_t> row_buckets = kRowBuckets);
 
   void multiply(tensor::Context& context, const device::Product& product, RowBits bits) override;

@@ -20,10 +20,10 @@
 namespace dragoman::engine {
 
 struct EngineOptions {
-  /// Workers, each with its own decoding loop on one core. 0: what the device prefers (Backend::preferred_load(), which
-  /// also replaces limits that are 0), on a CPU the number of cores that the process may keep busy. A worker starts when
-  /// there is work for it and lives as long as the engine. There are fewer where the operating system refuses to start
-  /// more.
+  /// Workers, each with its own decoding loop on one core. 0: the number that the device prefers, which for a CPU is
+  /// the number of cores that the process may keep busy. Backend::preferred_load() also replaces limits that are 0. A
+  /// worker starts when there is work for it and lives as long as the engine. There are fewer where the operating
+  /// system refuses to start more.
   int threads = 0;
   /// Whether workers that have nothing to do share the steps of those that have, so that few sentences are done sooner.
   /// The results are the same.

@@ -9,7 +9,8 @@ namespace dragoman::backend::cuda {
 /// thread's stream, and take tensors of the context's device only.
 void install_kernels(tensor::KernelTable& table);
 
-/// Backend::inference_type() and training_type(): each type as it is named; auto is fp16 to translate and bf16 to train.
+/// Backend::inference_type() and training_type(). Each type is as it is named; auto is fp16 to translate and bf16 to
+/// train.
 tensor::ComputeType inference_type(tensor::ComputeChoice choice);
 tensor::ComputeType training_type(tensor::ComputeChoice choice);
 
