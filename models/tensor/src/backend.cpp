@@ -34,7 +34,8 @@ ComputeType Backend::training_type(ComputeChoice choice) const {
 void Backend::configure(const DeviceOptions& options) {
   core::require(options.memory == 0, core::ErrorCode::kUnsupported,
                 "a bound is of a GPU's memory, and '{}' computes in the host's: leave it out", name());
-  core::require(!options.kernel_times, core::ErrorCode::kUnsupported, "the {} backend does not time its kernels",
+  core::require(!options.kernel_times, core::ErrorCode::kUnsupported,
+                "the times of kernels are a GPU's, and '{}' takes none: leave them out, or name a GPU as the device",
                 name());
 }
 
