@@ -78,7 +78,9 @@ TEST_F(EvaluateOptions, TokenizersMayBeModels) {
   EXPECT_THAT(run("evaluate out -r ref --tokenize flores200 --tokenize-model tokenizer.json").error,
               AllOf(HasSubstr("tokenizer.json: "), HasSubstr("kind tokenizer-json"), HasSubstr("SentencePiece")));
   EXPECT_THAT(run("evaluate out -r ref --tokenize zh --tokenize-model spm.model").error, HasSubstr("needs no model"));
-  EXPECT_THAT(run("evaluate out -r ref --tokenize ja-mecab").error, HasSubstr("--tokenize none"));
+  EXPECT_THAT(run("evaluate out -r ref --tokenize ko-mecab").error, HasSubstr("--tokenize none"));
+  EXPECT_THAT(run("evaluate out -r ref --tokenize ja-mecab --tokenize-model missing").error,
+              AnyOf(HasSubstr("missing: MeCab does not open it"), HasSubstr("libmecab2")));
   EXPECT_THAT(run("evaluate out -r ref --tokenize some").error, AllOf(HasSubstr("zh"), HasSubstr("flores200")));
 }
 

@@ -33,6 +33,15 @@ std::string_view trim_right(std::string_view text) noexcept {
   return text;
 }
 
+std::string_view trim_left(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const core::DecodedCharacter first = core::decode_utf8(text, 0);
+    if (!is_space(first.code_point)) break;
+    text.remove_prefix(first.length);
+  }
+  return text;
+}
+
 std::vector<std::string_view> split(std::string_view text) {
   std::vector<std::string_view> pieces;
   std::size_t begin = 0;

@@ -11,6 +11,8 @@ bool is_space(char32_t c) noexcept;
 
 /// The text without white space at its end.
 std::string_view trim_right(std::string_view text) noexcept;
+/// The text without white space at its beginning.
+std::string_view trim_left(std::string_view text) noexcept;
 
 /// The pieces between runs of white space; they point into `text`.
 std::vector<std::string_view> split(std::string_view text);

@@ -15,6 +15,7 @@
 #include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
+#include <dragoman/evaluation/mecab_tokenizer.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
@@ -35,6 +36,8 @@ constexpr ModelTokenizer kModelTokenizers[] = {{"spm", "flores101", "sacrebleu_t
                                                {"flores101", "flores101", "sacrebleu_tokenizer_spm.model"},
                                                {"flores200", "flores200", "flores200sacrebleuspm"},
                                                {"spBLEU-1K", "spBLEU-1K", "spbleu-1k_tokenizer_spm.model"}};
+
+constexpr std::string_view kMecab = "ja-mecab";
 
 /// The folder in which sacreBLEU keeps what it downloads; empty if the environment names none.
 fs::path folder_of_sacrebleu() {
@@ -77,13 +80,23 @@ evaluation::OtherBleuTokenizer open(const ModelTokenizer& known, const std::stri
           }};
 }
 
+evaluation::OtherBleuTokenizer open_mecab(const std::string& dictionary) {
+  if (!dictionary.empty()) return evaluation::make_mecab_tokenizer(dictionary);
+  std::error_code ignored;
+  core::require(fs::is_directory(evaluation::kDebianIpaDictionary, ignored), ErrorCode::kIo,
+                "{}: there is no such folder, the dictionary of the BLEU tokenizer ja-mecab; install Debian's packages "
+                "libmecab2 and mecab-ipadic-utf8, or name the folder of another dictionary by --tokenize-model",
+                evaluation::kDebianIpaDictionary);
+  return evaluation::make_mecab_tokenizer();
+}
+
 BleuTokenizer without_model(const std::string& name, const std::string& model) {
   if (!model.empty()) throw UsageError(fmt::format("--tokenize-model: the tokenizer {} needs no model", name));
-  if (name == "ja-mecab" || name == "ko-mecab")
+  if (name == "ko-mecab")
     throw UsageError(
-        fmt::format("--tokenize {}: MeCab is not part of Dragoman; cut hypotheses and references with `mecab -Owakati` "
-                    "and use --tokenize none",
-                    name));
+        "--tokenize ko-mecab: the MeCab for Korean is another library than Debian's; cut hypotheses and references "
+        "with "
+        "its `mecab -Owakati` and use --tokenize none");
   for (const BleuTokenizer tokenizer : {BleuTokenizer::k13a, BleuTokenizer::kInternational, BleuTokenizer::kCharacter,
                                         BleuTokenizer::kNone, BleuTokenizer::kChinese})
     if (tokenizer_name(tokenizer) == name) return tokenizer;
@@ -95,12 +108,14 @@ BleuTokenizer without_model(const std::string& name, const std::string& model) {
 void set_bleu_tokenizer(const std::string& name, const std::string& model, evaluation::BleuOptions& options) {
   if (const ModelTokenizer* const known = find_model_tokenizer(name))
     options.other_tokenizer = open(*known, model);
+  else if (name == kMecab)
+    options.other_tokenizer = open_mecab(model);
   else
     options.tokenizer = without_model(name, model);
 }
 
 void check_bleu_tokenizer(const std::string& name, const std::string& model) {
-  if (find_model_tokenizer(name) == nullptr) without_model(name, model);
+  if (name != kMecab && find_model_tokenizer(name) == nullptr) without_model(name, model);
 }
 
 }  // namespace dragoman::cli

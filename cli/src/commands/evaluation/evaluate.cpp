@@ -101,10 +101,9 @@ class Evaluate final : public Command {
          "BLEU and chrF without regard to case; TER disregards it unless --ter-case-sensitive")  //
         ("tokenize", po::value(&tokenizer_)->default_value("13a")->value_name("NAME"),
          fmt::format("BLEU: {}", kBleuTokenizers).c_str())  //
-        ("tokenize-model", po::value(&tokenizer_model_)->value_name("FILE"),
+        ("tokenize-model", po::value(&tokenizer_model_)->value_name("PATH"),
          "the SentencePiece model of spm, flores200 or spBLEU-1K, which signatures name by its SHA-256 (default: that "
-         "in "
-         "sacreBLEU's folder)")  //
+         "in sacreBLEU's folder); the folder of ja-mecab's dictionary (default: Debian's)")  //
         ("smooth-method", po::value(&smoothing_)->default_value("exp")->value_name("NAME"),
          "BLEU: exp, floor, add-k or none")  //
         ("smooth-value", real_number("--smooth-value", bleu_.smoothing_value, {.least = 0})->value_name("X"),
