@@ -28,7 +28,7 @@ if(DRAGOMAN_WARNINGS_AS_ERRORS)
   add_compile_options(-Werror)
 endif()
 
-# CMAKE_UNITY_BUILD, which the presets set, compiles up to eight sources of a component as one: most of a source's time goes into headers that
+# CMAKE_UNITY_BUILD, which the presets set, compiles up to CMAKE_UNITY_BUILD_BATCH_SIZE sources of a component as one: most of a source's time goes into headers that
 # its neighbours include, too. So names within a component are told apart even where they are local to a file.
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # A class that only one file knows is taken for one of a header.

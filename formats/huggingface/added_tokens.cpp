@@ -104,7 +104,6 @@ std::vector<std::string> additional_tokens(const HuggingFaceFolder& folder) {
   return tokens;
 }
 
-/// "de_DE", "deu_Latn": what the tags of languages look like in mBART's and NLLB's vocabularies.
 bool is_language_code(std::string_view text) {
   const auto within = [](std::string_view part, char first, char last) {
     return !part.empty() && std::ranges::all_of(part, [=](char c) { return c >= first && c <= last; });

@@ -24,8 +24,9 @@ bool all_of(std::string_view text, int (*holds)(int)) {
   return std::ranges::all_of(text, [&](char c) { return holds(static_cast<unsigned char>(c)) != 0; });
 }
 
-/// OPUS-MT's >>fra<<, M2M-100's __fr__, NLLB's fra_Latn.
-bool is_language_code(std::string_view piece) {
+/// OPUS-MT's >>fra<<, M2M-100's __fr__, NLLB's fra_Latn. mBART's fr_XX is not among them: SentencePiece models have
+/// pieces of that shape which are text.
+bool is_language_tag(std::string_view piece) {
   if (piece.size() > 4 && piece.starts_with(">>") && piece.ends_with("<<")) return true;
   if (piece.size() > 4 && piece.starts_with("__") && piece.ends_with("__")) return true;
   return piece.size() == 8 && piece[3] == '_' && all_of(piece.substr(0, 3), std::islower) &&
@@ -39,7 +40,7 @@ tokenizer::TokenizerSpec fit_sentencepiece(const path& file, const std::string& 
   if (special.start && special.start != special.begin) list.padding = special.start;
   for (const std::string& piece : vocabulary.pieces()) {
     list.pieces.push_back({.text = piece});
-    if (is_language_code(piece)) list.pieces.back().type = tokenizer::UnigramPiece::Type::kControl;
+    if (is_language_tag(piece)) list.pieces.back().type = tokenizer::UnigramPiece::Type::kControl;
   }
   tokenizer::RenumberedModel renumbered = tokenizer::renumber_sentencepiece(content, list, file.string());
   // Of the wrong language pair's model next to nothing is listed.

@@ -81,13 +81,6 @@ TEST(Hypothesis, OrderIsScoreThenEarlierThenTokens) {
   EXPECT_FALSE(better(ended, ended));
 }
 
-TEST(Hypothesis, AlignedSourceIsTheLargestWeight) {
-  const Hypothesis hypothesis{.tokens = {3, 4}, .alignment = {{0.2F, 0.5F, 0.3F}, {0.4F, 0.4F, 0.2F}, {0, 0, 1}}};
-  EXPECT_EQ(aligned_source(hypothesis, 0), 1);
-  EXPECT_EQ(aligned_source(hypothesis, 1), 0);
-  EXPECT_THROW(aligned_source(Hypothesis{.tokens = {3}}, 0), core::Error);
-}
-
 TEST(DecodingOptions, MaximumLengthFollowsTheSource) {
   const nn::SequenceSpec spec{.source_vocabulary = 9, .target_vocabulary = 9, .maximum_target_length = 40};
   EXPECT_EQ(maximum_target_length({}, spec, 7), 24);  // 2 * 7 + 10

@@ -80,6 +80,7 @@ class HiddenMemory : public tensor::DeviceMemory {
     DeviceMemory::copy_in(to, from, bytes);
   }
   void upload(void* to, const void* from, std::size_t bytes) override {
+    ++uploads_;
     const Open open(*this);
     DeviceMemory::copy_in(to, from, bytes);
   }
@@ -110,11 +111,12 @@ class HiddenMemory : public tensor::DeviceMemory {
 
   /// What a GPU's host would have waited for.
   struct Counts {
-    std::size_t waits = 0;            ///< in copies that are done on return, and where memory is given back
+    std::size_t waits = 0;  ///< in copies that are done on return, and where memory is given back
+    std::size_t uploads = 0;
     std::size_t reads = 0;            ///< begun
     std::size_t reads_overtaken = 0;  ///< waited for when a later one had been begun
   };
-  Counts counts() const { return {waits_, reads_, reads_overtaken_}; }
+  Counts counts() const { return {waits_, uploads_, reads_, reads_overtaken_}; }
 
   /// Makes all of it readable and writable until as many calls of close().
   void open() {
@@ -176,6 +178,7 @@ class HiddenMemory : public tensor::DeviceMemory {
   std::size_t used_ = 0;  ///< nothing was ever allocated behind it
   int open_ = 0;
   std::atomic<std::size_t> waits_ = 0;
+  std::atomic<std::size_t> uploads_ = 0;
   std::atomic<std::size_t> reads_ = 0;
   std::atomic<std::size_t> reads_overtaken_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "options/input_guard.h"
 #include "options/lines/line_job.h"
 #include "options/lines/pair_input.h"
+#include "options/lines/resume_options.h"
 #include "options/model_options.h"
 #include "options/option_group.h"
 #include "options/stage_options.h"
@@ -42,9 +43,8 @@ class Align final : public Command {
     files.add_options()("output,o", po::value(&output_)->default_value("-")->value_name("FILE"),
                         "alignments; - is stdout")("format",
                                                    po::value(&format_)->default_value("pharaoh")->value_name("FORMAT"),
-                                                   "pharaoh: links, as in 0-0 1-2; jsonl: with words and weights")(
-        "on-error", po::value(&on_error_)->default_value("keep")->value_name("POLICY"),
-        "a pair of more tokens than the model takes: keep (an empty line, counted) or fail");
+                                                   "pharaoh: links, as in 0-0 1-2; jsonl: with words and weights");
+    on_error_.add_to(files, "a pair of more tokens than the model takes");
     job_.add_to(files);
     options.add(files);
     alignment_.add_to(options);
@@ -58,7 +58,7 @@ class Align final : public Command {
   void run(const Session& session) override {
     input_.check();
     if (format_ != "pharaoh" && format_ != "jsonl") throw UsageError("--format must be pharaoh or jsonl");
-    if (on_error_ != "keep" && on_error_ != "fail") throw UsageError("--on-error must be keep or fail");
+    on_error_.check();
     const pipeline::AlignmentSettings settings = read_settings();
     std::vector<std::filesystem::path> inputs = input_.files();
     inputs.emplace_back(model_);
@@ -111,7 +111,7 @@ class Align final : public Command {
   void write(const pipeline::PairAlignment& alignment, pipeline::LineCounts& counts) {
     ++counts.lines;
     if (!alignment.error.empty()) {
-      if (on_error_ == "fail") core::fail(ErrorCode::kBadInput, "{}", alignment.error);
+      if (on_error_.fails()) core::fail(ErrorCode::kBadInput, "{}", alignment.error);
       ++counts.failed;
     }
     const std::string line =
@@ -124,7 +124,7 @@ class Align final : public Command {
   PairInput input_;
   std::string output_;
   std::string format_;
-  std::string on_error_;
+  OnErrorOption on_error_;
   LineJob job_;
   StageOptions alignment_{pipeline::alignment_table().options()};
   ModelOptions model_options_;

@@ -13,6 +13,7 @@
 #include <dragoman/pipeline/attention.h>
 #include <dragoman/pipeline/scorer.h>
 #include <dragoman/report/run_history.h>
+#include <dragoman/training/run_files.h>
 
 namespace dragoman::cli {
 namespace {
@@ -93,7 +94,7 @@ class MakeReport final : public Command {
     const pipeline::ModelOptions options = model_options_.read(host, session.log);
     for (report::RunHistory& history : histories) {
       core::require(!session.stop.stop_requested(), core::ErrorCode::kInterrupted, "interrupted; no page was written");
-      const std::filesystem::path model = std::filesystem::path(history.name) / "best";
+      const std::filesystem::path model = std::filesystem::path(history.name) / training::RunFiles::kBest;
       std::error_code ignored;
       const std::vector<pipeline::LinePair> pairs = sentences_of(history);
       if (pairs.empty() || !std::filesystem::exists(model / "config.json", ignored)) continue;

@@ -2,6 +2,7 @@
 #include "options/input_guard.h"
 #include "options/kernel_times_option.h"
 #include "options/launch_options.h"
+#include "options/lines/resume_options.h"
 #include "options/option_group.h"
 #include "options/stage_options.h"
 #include "options/text_inputs.h"
@@ -56,8 +57,7 @@ class Translate final : public Command {
     write_.add_as("stream", "stream", files);
     write_.add_as("resume", "resume", files);
     write_.add_as("overwrite", "overwrite", files);
-    files.add_options()("on-error", po::value(&on_error_)->default_value("keep")->value_name("POLICY"),
-                        "a line that cannot be translated: keep (an empty line, counted) or fail");
+    on_error_.add_to(files, "a line that cannot be translated");
     options.add(files);
     translate_.add_to(options);
     kernel_times_.add_to(options);
@@ -83,7 +83,7 @@ class Translate final : public Command {
     const int threads = translate_.settings()["threads"].get<int>();
     pipeline::Pipeline pipeline = make_pipeline(host, threads);
     const pipeline::LineCounts counts = pipeline.run({.threads = threads,
-                                                      .fail_on_error = on_error_ == "fail",
+                                                      .fail_on_error = on_error_.fails(),
                                                       .name = "translate",
                                                       .log = session.log,
                                                       .progress = session.progress},
@@ -120,9 +120,8 @@ class Translate final : public Command {
       throw UsageError("--attention needs --format jsonl, --attention-svg or --attention-npy");
     if (write_.settings()["stream"] == true && (format_ != "text" || write_.settings()["path"] != "-"))
       throw UsageError("--stream shows text on standard output; leave out --output and --format");
-    if (on_error_ != "keep" && on_error_ != "fail") throw UsageError("--on-error must be keep or fail");
-    if (write_.settings()["resume"] == true && write_.settings()["overwrite"] == true)
-      throw UsageError("--resume goes on with what --overwrite throws away; give one of them");
+    on_error_.check();
+    ResumeOptions::require_one(write_.settings()["resume"] == true, write_.settings()["overwrite"] == true);
   }
 
   /// Of several processes of a job each translates a part, into a file of its own.
@@ -171,7 +170,7 @@ class Translate final : public Command {
   StageOptions write_{"write"};
   std::string format_;
   std::string split_;
-  std::string on_error_;
+  OnErrorOption on_error_;
   KernelTimesOption kernel_times_;
   plugins::HostOptions host_options_;
 };

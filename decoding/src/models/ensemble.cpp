@@ -64,8 +64,10 @@ struct EnsembleStepper::Member {
   StepResult result;
 };
 
-/// One row of all models' distributions: what candidates it has.
-class EnsembleStepper::RowCombiner {
+namespace {
+
+/// Combines rows of all models' distributions.
+class RowCombiner {
  public:
   RowCombiner(EnsembleMean mean, std::span<const double> weights, std::span<const tensor::HostView> distributions)
       : mean_(mean, weights), distributions_(distributions) {}
@@ -117,8 +119,6 @@ class EnsembleStepper::RowCombiner {
   std::vector<double> largest_;
   std::vector<double> best_;
 };
-
-namespace {
 
 /// Writes the k best of `tokens`, as ops::project_top_k() ranks them.
 void select_best(std::span<const std::int32_t> tokens, std::span<const double> log_probabilities,
@@ -190,9 +190,107 @@ std::size_t EnsembleStepper::expected_bytes(std::int64_t source_tokens, std::int
   return bytes;
 }
 
+namespace {
+
+/// The log probability of each token of a prefix that a step forces, at its place in `request.next`; 0 elsewhere.
+/// `before` are the members' distributions, in the order in which their steppers look at such tokens.
+std::vector<double> forced_log_probabilities(const StepRequest& request, RowCombiner& before) {
+  std::vector<double> forced(request.next.tokens.size(), 0);
+  std::vector<double> row;
+  std::int64_t scored = 0;
+  for (std::int64_t r = 0; r < request.next.batch(); ++r) {
+    const std::int32_t begin = request.next.offsets[static_cast<std::size_t>(r)];
+    for (std::int32_t i = 1; i < request.next.length(r); ++i) {
+      const auto place = static_cast<std::size_t>(begin + i);
+      before.all(scored++, row);
+      forced[place] = row[static_cast<std::size_t>(request.next.tokens[place])];
+    }
+  }
+  return forced;
+}
+
+/// Chooses the candidates of a step's rows by the combined distributions, and tells what was asked for of others.
+class RowRanker {
+ public:
+  RowRanker(RowCombiner& combiner, EnsembleMean mean, std::int64_t vocabulary, const StepRequest& request,
+            StepResult& result)
+      : combiner_(&combiner), mean_(mean), vocabulary_(vocabulary), request_(&request), result_(&result) {}
+
+  void rank_all() {
+    for (std::size_t r = 0; r < request_->rows.size(); ++r) rank(r);
+  }
+
+ private:
+  void rank(std::size_t r) {
+    const std::span<const ops::LogitEdit> edits = edits_of(r);
+    const double temperature = request_->temperatures.empty() ? 1 : request_->temperatures[r];
+    const bool changed = !edits.empty() || temperature != 1;
+    const bool noisy = !request_->noise.empty() && request_->noise[r].drawn;
+    if (mean_ == EnsembleMean::kProbability && !changed && !noisy && rank_likely(r)) return;
+    combiner_->all(static_cast<std::int64_t>(r), row_);
+    for (const ops::LogitEdit& edit : edits) {
+      double& logit = row_[static_cast<std::size_t>(edit.token)];
+      logit = ops::edited(logit, edit);
+    }
+    if (temperature != 1)
+      for (double& logit : row_) logit /= temperature;
+    if (changed) normalise(row_);
+    tell_scored(r, [&](std::int32_t token) { return row_[static_cast<std::size_t>(token)]; });
+    tokens_.resize(row_.size());
+    std::iota(tokens_.begin(), tokens_.end(), 0);
+    ranks_ = row_;
+    if (noisy)
+      for (std::size_t v = 0; v < ranks_.size(); ++v)
+        ranks_[v] += ops::gumbel_noise(request_->noise[r], vocabulary_, static_cast<std::int64_t>(v));
+    select_best(tokens_, row_, ranks_, request_->candidates, *result_);
+  }
+
+  /// Looks at the tokens alone that may be among the best; false if the combiner cannot tell which these are.
+  bool rank_likely(std::size_t r) {
+    const auto row = static_cast<std::int64_t>(r);
+    tokens_.clear();
+    combiner_->likely(row, request_->candidates, tokens_);
+    if (tokens_.empty()) return false;
+    row_.clear();
+    for (const std::int32_t token : tokens_) row_.push_back(combiner_->combined(row, token));
+    select_best(tokens_, row_, row_, request_->candidates, *result_);
+    tell_scored(r, [&](std::int32_t token) { return combiner_->combined(row, token); });
+    return true;
+  }
+
+  std::span<const ops::LogitEdit> edits_of(std::size_t r) {
+    const std::span<const ops::LogitEdit> edits = request_->edits;
+    const std::size_t begin = next_edit_;
+    while (next_edit_ < edits.size() && edits[next_edit_].row == static_cast<std::int32_t>(r)) ++next_edit_;
+    return edits.subspan(begin, next_edit_ - begin);
+  }
+
+  void tell_scored(std::size_t r, const auto& log_probability_of) {
+    const std::span<const ops::ScoredToken> scored = request_->scored;
+    for (; next_scored_ < scored.size() && scored[next_scored_].row == static_cast<std::int32_t>(r); ++next_scored_)
+      result_->scored_log_probabilities.push_back(log_probability_of(scored[next_scored_].token));
+  }
+
+  RowCombiner* combiner_;
+  EnsembleMean mean_;
+  std::int64_t vocabulary_;
+  const StepRequest* request_;
+  StepResult* result_;
+  std::size_t next_edit_ = 0;
+  std::size_t next_scored_ = 0;
+  std::vector<double> row_;
+  std::vector<double> ranks_;
+  std::vector<std::int32_t> tokens_;
+};
+
+}  // namespace
+
 void EnsembleStepper::step(const StepRequest& request, StepResult& result) {
   core::require(!request.alignment || has_alignment(), core::ErrorCode::kUnsupported,
                 "a model of this ensemble has no attention to take alignments from");
+  core::require(request.shortlist_of_row.empty(), core::ErrorCode::kUnsupported,
+                "decoding: an ensemble needs each model's whole distribution, so a shortlist would save nothing; leave "
+                "it out");
   std::vector<tensor::HostView> last;
   std::vector<tensor::HostView> before_forced;
   for (const auto& member : members_) {
@@ -205,22 +303,6 @@ void EnsembleStepper::step(const StepRequest& request, StepResult& result) {
     if (distributions.before_forced) before_forced.push_back(std::move(*distributions.before_forced));
   }
 
-  // Of the tokens of a prefix, in the order in which the steppers look at them.
-  std::vector<double> row;
-  result.forced_log_probabilities.assign(request.next.tokens.size(), 0);
-  if (!before_forced.empty()) {
-    RowCombiner combiner(mean_, weights_, before_forced);
-    std::int64_t scored = 0;
-    for (std::int64_t r = 0; r < request.next.batch(); ++r) {
-      const std::int32_t begin = request.next.offsets[static_cast<std::size_t>(r)];
-      for (std::int32_t i = 1; i < request.next.length(r); ++i) {
-        const auto place = static_cast<std::size_t>(begin + i);
-        combiner.all(scored++, row);
-        result.forced_log_probabilities[place] = row[static_cast<std::size_t>(request.next.tokens[place])];
-      }
-    }
-  }
-
   result.alignments = members_.front()->result.alignments;
   for (std::size_t t = 0; t < result.alignments.size(); ++t)
     for (std::size_t s = 0; s < result.alignments[t].size(); ++s) {
@@ -229,54 +311,17 @@ void EnsembleStepper::step(const StepRequest& request, StepResult& result) {
       result.alignments[t][s] = static_cast<float>(sum / static_cast<double>(members_.size()));
     }
 
-  RowCombiner combiner(mean_, weights_, last);
+  result.forced_log_probabilities.assign(request.next.tokens.size(), 0);
+  if (!before_forced.empty()) {
+    RowCombiner combiner(mean_, weights_, before_forced);
+    result.forced_log_probabilities = forced_log_probabilities(request, combiner);
+  }
+
   result.tokens.clear();
   result.log_probabilities.clear();
   result.scored_log_probabilities.clear();
-  std::vector<std::int32_t> tokens;
-  std::vector<double> ranks;
-  auto scored = request.scored.begin();
-  const auto tell_wanted = [&](std::size_t r, const auto& log_probability_of) {
-    for (; scored != request.scored.end() && scored->row == static_cast<std::int32_t>(r); ++scored)
-      result.scored_log_probabilities.push_back(log_probability_of(scored->token));
-  };
-  core::require(request.shortlist_of_row.empty(), core::ErrorCode::kUnsupported,
-                "decoding: an ensemble needs each model's whole distribution, so a shortlist would save nothing; leave "
-                "it out");
-  auto edit = request.edits.begin();
-  for (std::size_t r = 0; r < request.rows.size(); ++r) {
-    const auto edits_begin = edit;
-    while (edit != request.edits.end() && edit->row == static_cast<std::int32_t>(r)) ++edit;
-    const double temperature = request.temperatures.empty() ? 1 : request.temperatures[r];
-    const bool changed = edits_begin != edit || temperature != 1;
-    const bool noisy = !request.noise.empty() && request.noise[r].drawn;
-    tokens.clear();
-    if (mean_ == EnsembleMean::kProbability && !changed && !noisy)
-      combiner.likely(static_cast<std::int64_t>(r), request.candidates, tokens);
-    if (!tokens.empty()) {
-      row.clear();
-      for (const std::int32_t token : tokens) row.push_back(combiner.combined(static_cast<std::int64_t>(r), token));
-      select_best(tokens, row, row, request.candidates, result);
-      tell_wanted(r, [&](std::int32_t token) { return combiner.combined(static_cast<std::int64_t>(r), token); });
-      continue;
-    }
-    combiner.all(static_cast<std::int64_t>(r), row);
-    for (auto one = edits_begin; one != edit; ++one) {
-      double& logit = row[static_cast<std::size_t>(one->token)];
-      logit = ops::edited(logit, *one);
-    }
-    if (temperature != 1)
-      for (double& logit : row) logit /= temperature;
-    if (changed) normalise(row);
-    tell_wanted(r, [&](std::int32_t token) { return row[static_cast<std::size_t>(token)]; });
-    tokens.resize(row.size());
-    std::iota(tokens.begin(), tokens.end(), 0);
-    ranks = row;
-    if (noisy)
-      for (std::size_t v = 0; v < ranks.size(); ++v)
-        ranks[v] += ops::gumbel_noise(request.noise[r], spec_.target_vocabulary, static_cast<std::int64_t>(v));
-    select_best(tokens, row, ranks, request.candidates, result);
-  }
+  RowCombiner combiner(mean_, weights_, last);
+  RowRanker(combiner, mean_, spec_.target_vocabulary, request, result).rank_all();
 }
 
 }  // namespace dragoman::decoding

@@ -41,14 +41,16 @@ void choose_next(Context& context, const NextChoices& from, std::int32_t end, co
   check(from, tokens.size(), parents.size());
   if (from.choices.empty()) return;
   const std::int32_t most_rows = std::ranges::max(from.choices, {}, &NextRows::rows).rows;
-  context.kernels().get(kChooseNext)(context, {.candidates = from.candidates,
-                                               .log_probabilities = from.log_probabilities,
-                                               .sums = context.upload(from.sums),
-                                               .choices = context.upload(from.choices),
-                                               .most_rows = most_rows,
-                                               .end = end,
-                                               .tokens = as_tensor(context, tokens),
-                                               .parents = as_tensor(context, parents)});
+  // This runs in the preparation of a step, so the kernel is asked for when all that it reads is uploaded.
+  const ChooseNextArguments arguments = {.candidates = from.candidates,
+                                         .log_probabilities = from.log_probabilities,
+                                         .sums = context.upload(from.sums),
+                                         .choices = context.upload(from.choices),
+                                         .most_rows = most_rows,
+                                         .end = end,
+                                         .tokens = as_tensor(context, tokens),
+                                         .parents = as_tensor(context, parents)};
+  context.kernels().get(kChooseNext)(context, arguments);
 }
 
 }  // namespace dragoman::ops

@@ -12,7 +12,6 @@
 namespace dragoman::tensor {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kFirstBlock = std::size_t{1} << 20;
 
 std::size_t round_up(std::size_t bytes, std::size_t unit) {
@@ -100,8 +99,12 @@ void Arena::add_block(std::size_t bytes) {
   ++generation_;
 }
 
+std::size_t Arena::room_of(std::size_t bytes) noexcept {
+  return round_up(std::max<std::size_t>(bytes, 1), kAlignment);
+}
+
 void* Arena::allocate(std::size_t bytes) {
-  bytes = round_up(std::max<std::size_t>(bytes, 1), kAlignment);
+  bytes = room_of(bytes);
   while (current_ < blocks_.size() && blocks_[current_].size - blocks_[current_].used < bytes) {
     if (current_ + 1 == blocks_.size()) break;
     ++current_;

@@ -14,6 +14,8 @@ namespace dragoman::tensor {
 namespace {
 
 constexpr std::size_t kSmallestUpload = 256;
+/// Larger ones are worth a copy of their own, which spares one on the host.
+constexpr std::size_t kLargestStaged = std::size_t{1} << 16;
 
 }  // namespace
 
@@ -38,12 +40,16 @@ void check_ragged(const RaggedTokens& batch, std::int64_t vocabulary) {
                   "token {} at position {} is outside of the vocabulary of {}", batch.tokens[i], i, vocabulary);
 }
 
+std::size_t Context::room_of_upload(std::size_t bytes) const noexcept {
+  // Rounded up, so that what follows lies at the same address in most steps.
+  return recorder_ == nullptr ? bytes : std::bit_ceil(std::max(bytes, kSmallestUpload));
+}
+
 void* Context::upload_room(std::size_t bytes) {
   if (in_body_)
     core::fail(core::ErrorCode::kInternal, "the body of a step uploads {} bytes; that belongs to its preparation",
                bytes);
-  // Rounded up, so that what follows lies at the same address in most steps.
-  const std::size_t room = recorder_ == nullptr ? bytes : std::bit_ceil(std::max(bytes, kSmallestUpload));
+  const std::size_t room = room_of_upload(bytes);
   void* const data = arena_.allocate(room);
   if (recorder_ != nullptr) uploads_.emplace_back(data, room);
   return data;
@@ -51,8 +57,31 @@ void* Context::upload_room(std::size_t bytes) {
 
 const void* Context::upload_bytes(const void* values, std::size_t bytes) {
   void* const copy = upload_room(bytes);
-  if (bytes > 0) memory_->upload(copy, values, bytes);
+  if (staging_ && bytes <= kLargestStaged)
+    stage(static_cast<std::byte*>(copy), values, bytes);
+  else if (bytes > 0)
+    memory_->upload(copy, values, bytes);
   return copy;
+}
+
+void Context::stage(std::byte* to, const void* values, std::size_t bytes) {
+  const auto* const from = static_cast<const std::byte*>(values);
+  const bool follows = !staged_runs_.empty() && to == staged_runs_.back().end_of_room;
+  if (staged_runs_.empty()) staged_bytes_.clear();
+  if (follows)
+    staged_bytes_.resize(staged_runs_.back().begin + static_cast<std::size_t>(to - staged_runs_.back().to));
+  else
+    staged_runs_.push_back({.to = to, .begin = staged_bytes_.size(), .end = 0, .end_of_room = nullptr});
+  staged_bytes_.insert(staged_bytes_.end(), from, from + bytes);
+  staged_runs_.back().end = staged_bytes_.size();
+  staged_runs_.back().end_of_room = to + Arena::room_of(room_of_upload(bytes));
+}
+
+void Context::flush_uploads() {
+  // Taken away first: what throws is not tried again.
+  const std::vector<StagedRun> runs = std::exchange(staged_runs_, {});
+  for (const StagedRun& run : runs)
+    if (run.end > run.begin) memory_->upload(run.to, staged_bytes_.data() + run.begin, run.end - run.begin);
 }
 
 LayerMemory::LayerMemory(Context& context, bool wanted)

@@ -90,8 +90,16 @@ Settings read_settings(core::OptionReader& options, const core::OptionTable<Sett
   return settings;
 }
 
-/// Makes the device, strategy, processors and glossary that the settings name. `model_defaults` is the result of
-/// read_translate_options(). Error{kBadInput} for settings that exclude each other.
+/// The options of the pipeline stage `translate`, but for the model's path.
+struct TranslateStageOptions {
+  ModelOptions model{};
+  EnsembleOptions ensemble{};
+  TranslateOptions translate{};
+};
+
+/// Makes the device, strategy, processors and glossary that the settings name; may load the plugin of a device.
+/// `model_defaults` are the search defaults of the model's folder: options that only repeat them need not be of use to
+/// the search. Error{kBadInput} for settings that exclude each other.
 TranslateStageOptions prepare_translate_options(TranslateSettings settings, const core::OptionReader& options,
                                                 plugins::Host& host, const decoding::Search& model_defaults);
 

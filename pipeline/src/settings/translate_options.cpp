@@ -46,11 +46,6 @@ decoding::SearchPlan::MakeProcessors make_processors(const core::Json& named, co
 
 }  // namespace
 
-TranslateStageOptions read_translate_options(core::OptionReader& options, plugins::Host& host,
-                                             const decoding::Search& model_defaults) {
-  return prepare_translate_options(read_settings(options, translate_table()), options, host, model_defaults);
-}
-
 TranslateStageOptions prepare_translate_options(TranslateSettings settings, const core::OptionReader& options,
                                                 plugins::Host& host, const decoding::Search& model_defaults) {
   const plugins::Registry& registry = host.registry();

@@ -200,7 +200,7 @@ decoding::DecodingOptions TranslateOptions::resolved(const decoding::Search& mod
 
 decoding::DecodingOptions TranslateOptions::searched(const decoding::Search& model_defaults) const {
   decoding::DecodingOptions options = resolved(model_defaults);
-  if (options.strategy != kMbr) return options;
+  if (options.strategy != decoding::kMbr) return options;
   const std::int32_t wanted = options.n_best;
   const bool samples = options.mbr.candidates == MbrCandidates::kSamples;
   options.strategy = samples ? "sampling" : "beam";
@@ -223,7 +223,7 @@ void require_mbr_used(const decoding::DecodingOptions& options, const decoding::
     core::require_option(!changed || looked_at, key, core::ErrorCode::kInvalidArgument,
                          "{}: only {} looks at it; leave it out, or choose that", key, where);
   };
-  const bool used = options.strategy == kMbr;
+  const bool used = options.strategy == decoding::kMbr;
   const char* const search = "the decoder mbr";
   require_used(mbr.candidates != usual.candidates, "mbr_candidates", used, search);
   require_used(mbr.utility != usual.utility, "mbr_utility", used, search);
@@ -245,7 +245,7 @@ decoding::DecodingOptions TranslateOptions::checked_search(const decoding::Searc
 
 std::optional<MbrRanking> TranslateOptions::mbr_ranking(const decoding::Search& model_defaults) const {
   const decoding::DecodingOptions options = resolved(model_defaults);
-  if (options.strategy != kMbr) return std::nullopt;
+  if (options.strategy != decoding::kMbr) return std::nullopt;
   return MbrRanking{.utility = options.mbr.utility,
                     .weighted = options.mbr.candidates == MbrCandidates::kBeam,
                     .n_best = options.n_best};

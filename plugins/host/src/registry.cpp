@@ -18,7 +18,7 @@ void add_all(Catalogue<Entry>& catalogue, std::vector<Entry>& entries, const std
 Registry::Known Registry::reserved_names() {
   Known known;
   for (const std::string_view name : pipeline::kBuiltInStageNames) known.stages.reserve(name, kBuiltin);
-  known.search_strategies.reserve(pipeline::kMbr, kBuiltin);
+  known.search_strategies.reserve(decoding::kMbr, kBuiltin);
   // `convert --from` takes the names of both.
   for (const tokenizer::FileKind kind : tokenizer::registered_kinds())
     known.model_importers.reserve(tokenizer::name_of(kind), kBuiltin);

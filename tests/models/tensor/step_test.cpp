@@ -1,6 +1,7 @@
 #include "hidden_memory.h"
 
 #include <map>
+#include <numeric>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -170,6 +171,109 @@ TEST(Generations, AreNeverGivenTwice) {
   std::set<std::int64_t> seen;
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(seen.insert(next_generation()).second);
 }
+
+class Uploads : public ::testing::TestWithParam<bool> {
+ protected:
+  Uploads() {
+    if (GetParam()) context_.set_recorder(std::make_unique<ResultRecorder>());
+    context_.step([&] { context_.allocate(1, 1 << 20); });  // room for all below
+    before_ = memory_.counts().uploads;
+  }
+  std::size_t uploads() const { return memory_.counts().uploads - before_; }
+  static std::vector<std::int32_t> numbers(std::size_t count) {
+    std::vector<std::int32_t> numbers(count);
+    std::iota(numbers.begin(), numbers.end(), static_cast<std::int32_t>(count));
+    return numbers;
+  }
+  std::vector<std::int32_t> on_device(DeviceArray<std::int32_t> uploaded) {
+    std::vector<std::int32_t> values(static_cast<std::size_t>(uploaded.size()));
+    memory_.copy_out(values.data(), uploaded.data, values.size() * sizeof(std::int32_t));
+    return values;
+  }
+
+  testing::HiddenMemory memory_;
+  std::size_t before_ = 0;
+  KernelTable kernels_{Device::of("hidden")};
+  core::SequentialExecutor executor_;
+  Context context_{kernels_, memory_, DType::kF32, executor_};
+};
+
+TEST_P(Uploads, OfAPreparationAreOneCopy) {
+  std::vector<DeviceArray<std::int32_t>> uploaded;
+  const std::vector<std::size_t> sizes = {1, 63, 64, 65, 0, 1000, 7};
+  const auto prepare = [&] {
+    for (const std::size_t size : sizes) {
+      const std::vector<std::int32_t> temporary = numbers(size);
+      uploaded.push_back(context_.upload(std::span(temporary)));
+    }
+    EXPECT_EQ(uploads(), 0U);
+    return StepKey{"a"};
+  };
+  context_.step(prepare, [&] {
+    EXPECT_EQ(uploads(), 1U);
+    for (std::size_t i = 0; i < sizes.size(); ++i) EXPECT_EQ(on_device(uploaded[i]), numbers(sizes[i]));
+    return 0;
+  });
+  EXPECT_EQ(uploads(), 1U);
+}
+
+TEST_P(Uploads, AreThereForAKernelOfThePreparation) {
+  context_.step(
+      [&] {
+        const std::vector<std::int32_t> first = numbers(10);
+        const DeviceArray<std::int32_t> uploaded = context_.upload(std::span(first));
+        context_.kernels();
+        EXPECT_EQ(on_device(uploaded), first);
+        const std::vector<std::int32_t> second = numbers(20);
+        context_.upload(std::span(second));
+        return StepKey{"a"};
+      },
+      [&] { return 0; });
+  EXPECT_EQ(uploads(), 2U);
+}
+
+/// What lies between two uploads belongs to somebody else.
+TEST_P(Uploads, LeaveAloneWhatLiesBetweenThem) {
+  const std::int32_t kMark = 42;
+  Tensor between;
+  context_.step(
+      [&] {
+        const std::vector<std::int32_t> values = numbers(10);
+        context_.upload(std::span(values));
+        between = context_.allocate(1, 1);
+        memory_.copy_in(between.data, &kMark, sizeof(kMark));
+        context_.upload(std::span(values));
+        return StepKey{"a"};
+      },
+      [&] {
+        EXPECT_EQ(on_device({between.as<std::int32_t>(), 1}), std::vector{kMark});
+        return 0;
+      });
+  EXPECT_EQ(uploads(), 2U);
+}
+
+TEST_P(Uploads, OfAPreparationThatThrowsAreDropped) {
+  const std::vector<std::int32_t> values = numbers(10);
+  const auto failing = [&]() -> StepKey {
+    context_.upload(std::span(values));
+    throw std::runtime_error("no");
+  };
+  EXPECT_THROW(context_.step(failing, [&] { return 0; }), std::runtime_error);
+  context_.kernels();
+  context_.step([&] { return StepKey{"a"}; }, [&] { return 0; });
+  EXPECT_EQ(uploads(), 0U);
+}
+
+TEST_P(Uploads, OfABodyThatIsNotRecordedAreMadeAtOnce) {
+  context_.step([&] {
+    const std::vector<std::int32_t> values = numbers(10);
+    EXPECT_EQ(on_device(context_.upload(std::span(values))), values);
+  });
+  EXPECT_EQ(uploads(), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, Uploads, ::testing::Bool(),
+                         [](const auto& tested) { return tested.param ? "Recording" : "Plain"; });
 
 }  // namespace
 }  // namespace dragoman::tensor

@@ -171,7 +171,7 @@ TrainingConfig read_sections(const Json& tree, const std::string& where) {
   config.device = options.get("device", config.device);
   config.model = read_model(options.subtree("model"), where);
   config.data = read_part(options.child("data"), data_table());
-  config.training = read_part(options.child("training"), recipe_table());
+  config.training = read_part(options.child("training"), training_table());
   if (const Json& training = options.subtree("training"); training.is_object() && training.contains("lora"))
     core::require(training["lora"].contains("rank"), ErrorCode::kBadInput,
                   "{}: training.lora: rank is missing: say how large the adapters are, or 0 for none", where);
@@ -198,7 +198,7 @@ Json to_json(const TrainingConfig& config) {
           {"device", config.device},
           {"model", to_json(config.model)},
           {"data", write_part(config.data, data_table())},
-          {"training", write_part(config.training, recipe_table())},
+          {"training", write_part(config.training, training_table())},
           {"validation", write_part(config.validation, validation_table())},
           {"checkpoint", write_part(config.checkpoint, checkpoint_table())},
           {"logging", write_part(config.logging, logging_table())}};

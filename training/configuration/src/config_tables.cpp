@@ -1,14 +1,11 @@
 #include "configuration/config_tables.h"
 
-#include "configuration/text_config.h"
 #include "dragoman/training/option_table.h"
 #include "method_tables.h"
-#include "metric_config.h"
+#include "table_values.h"
 
 #include <dragoman/core/json.h>
 #include <dragoman/core/parallel.h>
-#include <dragoman/core/sizes.h>
-#include <dragoman/decoding/model_defaults.h>
 
 namespace dragoman::training {
 namespace {
@@ -17,62 +14,6 @@ using core::Json;
 using core::Option;
 using core::OptionReader;
 using core::OptionTable;
-
-constexpr core::NumberRange<std::int64_t> kCount{.least = 0, .most = kMany};
-constexpr core::NumberRange<std::int64_t> kAtLeastOne{.least = 1, .most = kMany};
-constexpr core::NumberRange<std::int32_t> kLength{.least = 2, .most = 65536};
-constexpr core::NumberRange<double> kProbability{.least = 0, .most = 1};
-constexpr core::NumberRange<double> kDecay{.least = 0, .most = 1, .most_included = false};
-constexpr core::NumberRange<double> kNotNegative{.least = 0, .most = 1e30};
-
-// --- data ---
-
-Option files_option(std::string name, std::string help) {
-  return {.name = std::move(name), .placeholder = "{source: FILE, target: FILE}", .help = std::move(help)};
-}
-
-void read_train(OptionReader& data, DataConfig& config) {
-  data.check(data.has("train"), "train", "is missing: give train: {source: FILE, target: FILE}");
-  config.train = read_texts(data, "train", true);
-}
-
-void read_validation_texts(OptionReader& data, DataConfig& config) {
-  if (data.has("validation")) config.validation = read_texts(data, "validation", false);
-}
-
-/// What stands behind the texts in the configuration of data, since it is about them.
-void read_phases_of(OptionReader& data, DataConfig& config) {
-  config.phases = read_phases(data, parts_of(config.train).size());
-}
-
-void write_phases(const DataConfig& config, Json& json) {
-  if (!config.phases.empty()) json["phases"] = to_json(config.phases);
-}
-
-/// SIZE as text, or 0, which is `none`.
-std::uint64_t read_size(OptionReader& options, const char* key, std::string_view none) {
-  const Json& value = options.subtree(key);
-  if (value.is_null() || value == 0) return 0;
-  const std::uint64_t bytes = value.is_string() ? core::spelled_size(value.get<std::string>()).value_or(0) : 0;
-  options.check(bytes > 0, key, fmt::format("{}, or 0 for {}", core::demand_of_size(), none));
-  constexpr std::uint64_t kLeast = std::uint64_t{1} << 20;
-  options.check(bytes >= kLeast, key, "must be at least 1MiB");
-  return bytes;
-}
-
-Json as_size(std::uint64_t bytes) {
-  return bytes == 0 ? Json(0) : Json(fmt::format("{}B", bytes));
-}
-
-template <class Config>
-void read_memory(OptionReader& options, Config& config, std::string_view none) {
-  config.memory = read_size(options, "memory", none);
-}
-
-template <class Config>
-void write_memory(const Config& config, Json& json) {
-  json["memory"] = as_size(config.memory);
-}
 
 void read_device_memory(OptionReader& recipe, TrainConfig& config) {
   config.device_memory = read_size(recipe, "device_memory", "all that there is");
@@ -102,118 +43,6 @@ void write_batch_tokens(const TrainConfig& config, Json& json) {
   json["batch_tokens"] = config.batch_tokens == 0 ? Json("auto") : Json(config.batch_tokens);
   write_memory(config, json);
 }
-
-/// FILE, or {file: FILE, type: NAME, options: {...}}.
-tokenizer::TokenizerSpec read_tokenizer(OptionReader& parent, std::string_view key) {
-  const Json& tree = parent.subtree(key);
-  if (tree.is_string()) return {.file = tree.get<std::string>()};
-  parent.check(tree.is_object(), key, "must be the name of a file, or {file: FILE, type: NAME}");
-  OptionReader reader = parent.child(key);
-  tokenizer::TokenizerSpec spec{.file = reader.require_key<std::string>("file")};
-  spec.type = reader.require_key<std::string>("type");
-  reader.check(!spec.type.empty(), "type", "must be the name of a registered kind; `plugins list` shows them");
-  if (reader.has("options")) spec.options = reader.subtree("options");
-  reader.check(spec.options.get().is_object(), "options", "must hold keys and values");
-  reader.finish();
-  return spec;
-}
-
-void read_tokenizer_configs(OptionReader& data, DataConfig& config) {
-  const Json& tree = data.subtree("tokenizer");
-  if (tree.is_null()) return;  // those of model.from
-  data.check(
-      tree.is_string() || tree.is_object(), "tokenizer",
-      "is missing: name the tokenizer.json that `dragoman learn-bpe` wrote, or one for source and one for target");
-  if (tree.is_string() || tree.contains("file") || tree.contains("type")) {
-    config.source_tokenizer = config.target_tokenizer = read_tokenizer(data, "tokenizer");
-    return;
-  }
-  OptionReader both = data.child("tokenizer");
-  for (const char* side : {"source", "target"})
-    both.check(both.has(side), side, "is missing: each side needs a tokenizer");
-  config.source_tokenizer = read_tokenizer(both, "source");
-  config.target_tokenizer = read_tokenizer(both, "target");
-  both.finish();
-}
-
-Json to_json(const tokenizer::TokenizerSpec& spec) {
-  if (spec.type.empty() && spec.options.empty()) return spec.file;
-  Json json{{"file", spec.file}, {"type", spec.type}};
-  if (!spec.options.empty()) json["options"] = spec.options.get();
-  return json;
-}
-
-void write_tokenizer_configs(const DataConfig& config, Json& json) {
-  if (config.source_tokenizer.file.empty()) return;
-  const Json source = to_json(config.source_tokenizer);
-  const Json target = to_json(config.target_tokenizer);
-  json["tokenizer"] = source == target ? source : Json{{"source", source}, {"target", target}};
-}
-
-/// FILE, or {file: FILE, tensor: NAME, frozen: BOOL, scale: X}.
-EmbeddingsConfig read_embeddings(OptionReader& parent, std::string_view side) {
-  EmbeddingsConfig config;
-  if (!parent.has(side)) return config;
-  const Json& tree = parent.subtree(side);
-  parent.check(tree.is_string() || tree.is_object(), side, "must be the name of a file, or {file: FILE, frozen: true}");
-  if (tree.is_string()) {
-    config.file = tree.get<std::string>();
-  } else {
-    OptionReader reader = parent.child(side);
-    config.file = reader.require_key<std::string>("file");
-    config.tensor = reader.get("tensor", config.tensor);
-    config.frozen = reader.get("frozen", config.frozen);
-    config.scale = reader.get("scale", config.scale);
-    constexpr core::NumberRange<double> kScale{.least = 0, .most = 1e6, .least_included = false};
-    reader.check(kScale.contains(config.scale), "scale", kScale.demand());
-    reader.finish();
-  }
-  parent.check(!config.file.empty(), side, "must name a file");
-  return config;
-}
-
-void read_both_embeddings(OptionReader& data, DataConfig& config) {
-  if (!data.has("embeddings")) return;
-  OptionReader both = data.child("embeddings");
-  config.source_embeddings = read_embeddings(both, "source");
-  config.target_embeddings = read_embeddings(both, "target");
-  both.finish();
-}
-
-Json to_json(const EmbeddingsConfig& config) {
-  Json json{{"file", config.file}};
-  if (!config.tensor.empty()) json["tensor"] = config.tensor;
-  json["frozen"] = config.frozen;
-  json["scale"] = config.scale;
-  return json;
-}
-
-void write_both_embeddings(const DataConfig& config, Json& json) {
-  if (!config.source_embeddings.file.empty()) json["embeddings"]["source"] = to_json(config.source_embeddings);
-  if (!config.target_embeddings.file.empty()) json["embeddings"]["target"] = to_json(config.target_embeddings);
-}
-
-/// The three names stand in an object of their own.
-OptionTable<DataConfig> special_token_table() {
-  return OptionTable<DataConfig>()
-      .text("begin", &DataConfig::begin, "TOKEN", "the decoder's first input, with model.decoder_start: begin")
-      .text("end", &DataConfig::end, "TOKEN", "closes every sequence")
-      .text("unknown", &DataConfig::unknown, "TOKEN", "what a vocabulary has no piece for");
-}
-
-void read_special_tokens(OptionReader& data, DataConfig& config) {
-  OptionReader tokens = data.child("special_tokens");
-  special_token_table().read(tokens, config);
-  tokens.finish();
-}
-
-std::vector<Option> special_token_options() {
-  std::vector<Option> options = special_token_table().options();
-  for (Option& option : options) option.name.insert(0, "special_tokens.");
-  return options;
-}
-
-// --- training ---
 
 /// All but int8, in which there are no gradients.
 std::vector<std::pair<std::string_view, tensor::ComputeChoice>> training_choices() {
@@ -248,107 +77,6 @@ OptionTable<LoraConfig> lora_table() {
           [](const Config& config, Json& json) { json["targets"] = config.targets; });
 }
 
-// --- validation ---
-
-/// A number of updates, `epoch`, or {epochs: N}.
-void read_every(OptionReader& options, ValidationConfig& config) {
-  const Json& value = options.subtree("every");
-  if (value.is_null()) return;
-  if (value.is_object()) {
-    OptionReader reader = options.child("every");
-    config.every_epochs = reader.require_key<std::int64_t>("epochs");
-    reader.check(kAtLeastOne.contains(config.every_epochs), "epochs", kAtLeastOne.demand());
-    reader.finish();
-  } else if (value == "epoch") {
-    config.every_epochs = 1;
-  } else {
-    options.check(value.is_number_integer(), "every",
-                  "must be a number of updates, or epoch, or {epochs: N} for the end of every N-th epoch");
-    config.every = options.get("every", config.every);
-    options.check(kCount.contains(config.every), "every", kCount.demand());
-    config.every_epochs = 0;
-    return;
-  }
-  config.every = 0;
-}
-
-void write_every(const ValidationConfig& config, Json& json) {
-  if (config.every_epochs == 0)
-    json["every"] = config.every;
-  else if (config.every_epochs == 1)
-    json["every"] = "epoch";
-  else
-    json["every"] = {{"epochs", config.every_epochs}};
-}
-
-OptionTable<SampleConfig> sample_table() {
-  using Config = SampleConfig;
-  constexpr core::NumberRange<std::int64_t> kSamples{.least = 0, .most = 1000};
-  return OptionTable<Config>()
-      .number("first", &Config::first, kSamples, "N", "the same at every validation")
-      .number("random", &Config::random, kSamples, "N", "drawn anew at every validation");
-}
-
-/// A number, as ever, or {first: N, random: N}, with which they are recorded, too.
-void read_samples(OptionReader& options, ValidationConfig& config) {
-  const Json& value = options.subtree("samples");
-  if (value.is_null()) return;
-  if (value.is_object()) {
-    OptionReader reader = options.child("samples");
-    sample_table().read(reader, config.samples);
-    reader.finish();
-    config.samples.in_metrics = true;
-    return;
-  }
-  options.check(value.is_number_integer(), "samples", "must be a number, or {first: N, random: N}");
-  config.samples = {.first = options.get("samples", config.samples.first)};
-  const std::string problem = sample_table().problem(config.samples);
-  options.check(problem.empty(), "samples", problem);
-}
-
-void write_samples(const ValidationConfig& config, Json& json) {
-  const SampleConfig& samples = config.samples;
-  if (!samples.in_metrics && samples.random == 0) {
-    json["samples"] = samples.first;
-    return;
-  }
-  json["samples"] = Json::object();
-  sample_table().write(samples, json["samples"]);
-}
-
-/// {alpha: [X, ...], beam_size: [N, ...]}
-void read_tune(OptionReader& options, ValidationConfig& config) {
-  if (!options.has("tune")) return;
-  OptionReader reader = options.child("tune");
-  const auto numbers = [&reader]<class Number>(const char* key, core::NumberRange<Number> range) {
-    std::vector<Number> result;
-    if (!reader.has(key)) return result;
-    const Json& list = reader.subtree(key);
-    reader.check(list.is_array() && !list.empty() && list.size() <= 1000, key, "must be a list of values to try");
-    for (const Json& item : list) {
-      reader.check(std::is_integral_v<Number> ? item.is_number_integer() : item.is_number(), key, "must hold numbers");
-      const auto value = item.get<double>();
-      const core::NumberRange<double> wide{.least = static_cast<double>(range.least),
-                                           .most = static_cast<double>(range.most)};
-      reader.check(wide.contains(value), key, fmt::format("holds {}; it {}", core::one_line(item), range.demand()));
-      result.push_back(static_cast<Number>(value));
-    }
-    return result;
-  };
-  config.tune.alpha = numbers("alpha", core::NumberRange<double>{.least = -100, .most = 100});
-  config.tune.beam_size =
-      numbers("beam_size", core::NumberRange<std::int32_t>{.least = 1, .most = decoding::kMaxHypothesesOfFolder});
-  reader.finish();
-  options.check(!config.tune.empty(), "tune", "must say what is tried: {alpha: [X, ...], beam_size: [N, ...]}");
-}
-
-void write_tune(const ValidationConfig& config, Json& json) {
-  if (!config.tune.alpha.empty()) json["tune"]["alpha"] = config.tune.alpha;
-  if (!config.tune.beam_size.empty()) json["tune"]["beam_size"] = config.tune.beam_size;
-}
-
-// --- all ---
-
 OptionTable<TrainingConfig> whole_table() {
   using Config = TrainingConfig;
   return OptionTable<Config>()
@@ -359,7 +87,7 @@ OptionTable<TrainingConfig> whole_table() {
             "cpu, reference, a plugin's, or auto: the best that is here; `doctor` lists them")
       .nested("model", &Config::model, model_table())
       .nested("data", &Config::data, data_table())
-      .nested("training", &Config::training, recipe_table())
+      .nested("training", &Config::training, training_table())
       .nested("validation", &Config::validation, validation_table())
       .nested("checkpoint", &Config::checkpoint, checkpoint_table())
       .nested("logging", &Config::logging, logging_table());
@@ -399,82 +127,7 @@ const OptionTable<ModelConfig>& model_table() {
   return table;
 }
 
-const OptionTable<DataConfig>& data_table() {
-  using Config = DataConfig;
-  static const auto table =
-      OptionTable<Config>()
-          .custom({files_option(
-                      "train",
-                      "parallel texts, a pair a line; lists are read one after the other, and `weights: [X, ...]` "
-                      "says how often an epoch has the pairs of each. In place of it a list of texts: {source: FILE, "
-                      "target: FILE}, {tsv: FILE, source_column: N, target_column: N} or {jsonl: FILE, source_key: "
-                      "KEY, target_key: KEY}, each with weight, tag, source_language and target_language, if you "
-                      "like. `alignment: FILE`, alignment_column or alignment_key: word alignments of the pairs, for "
-                      "training.guided_alignment")},
-                  read_train, [](const Config& config, Json& json) { json["train"] = to_json(config.train); })
-          .custom({files_option("validation", "the same, to choose the best model by")}, read_validation_texts,
-                  [](const Config& config, Json& json) {
-                    if (!config.validation.empty()) json["validation"] = to_json(config.validation);
-                  })
-          .custom(
-              {{.name = "tokenizer",
-                .placeholder = "FILE",
-                .help =
-                    "of both sides, or {source: FILE, target: FILE}; copied into the run. In place of FILE also {file: "
-                    "FILE, type: NAME, options: {...}}, where NAME is a registered kind"}},
-              read_tokenizer_configs, write_tokenizer_configs)
-          .custom(
-              {{.name = "embeddings",
-                .placeholder = "{source: FILE, target: FILE}",
-                .help = "what tables of embeddings begin with: vectors in text, or a .safetensors file. In place of "
-                        "FILE also {file: FILE, tensor: NAME, frozen: true, scale: X}"}},
-              read_both_embeddings, write_both_embeddings)
-          .choice("alignment_units", &Config::alignment_units,
-                  {{"words", AlignmentUnits::kWords}, {"pieces", AlignmentUnits::kPieces}}, "UNITS",
-                  "what the links of alignments number: words, which are split at blanks, or pieces of the tokenizers")
-          .number("maximum_length", &Config::maximum_length, kLength, "N",
-                  "pairs with a longer side, in tokens with the end, are left out")
-          .number("bpe_dropout", &Config::bpe_dropout, kProbability, "P",
-                  "merges left out at random, anew in every epoch; 0: off")
-          .custom(
-              {{.name = "subword_regularization",
-                .placeholder = "{alpha: X, n_best: N}",
-                .help = "unigram tokenizers: other segmentations in every epoch, drawn by probability to the power "
-                        "of alpha among the n_best most probable ones (0: all)"}},
-              [](OptionReader& data, Config& config) { config.subword_sampling = read_subword_sampling(data); },
-              [](const Config& config, Json& json) {
-                if (config.subword_sampling.on) json["subword_regularization"] = to_json(config.subword_sampling);
-              })
-          .number("temperature", &Config::temperature, {.least = 0, .most = 1000, .least_included = false}, "T",
-                  "texts of n pairs are mixed with p ~ n^(1/T); 1: as they are")
-          .custom({{.name = "phases",
-                    .placeholder = "[{until_epoch: N, weights: [X, ...]}, ...]",
-                    .help = "mixes one after the other: weights of the texts (0: none of it) or a temperature; each "
-                            "but the last ends by until_epoch or until_update"}},
-                  read_phases_of, write_phases)
-          .custom(
-              {{.name = "memory",
-                .placeholder = "SIZE",
-                .help = "encoded pairs that need more, as 2GB, stand in blocks on disk, and are shuffled by blocks "
-                        "and within windows of some blocks; 0: all are kept in memory",
-                .fallback = Json(0)}},
-              [](OptionReader& data, Config& config) { read_memory(data, config, "no limit"); }, write_memory<Config>)
-          .text("cache", &Config::cache, "FOLDER",
-                "holds folders of blocks, for other runs, too; what else is in it stays as it is; empty: blocks in the "
-                "run's own")
-          .number("bucket_window", &Config::bucket_window, kAtLeastOne, "N",
-                  "pairs sorted by length at a time; 1: none")
-          .text("source_language", &Config::source_language, "CODE",
-                "of the texts, with a model.from of several languages (`inspect` shows its table)")
-          .text("target_language", &Config::target_language, "CODE", "the same of the translations")
-          .custom(special_token_options(), read_special_tokens, [](const Config& config, Json& json) {
-            json["special_tokens"] = Json::object();
-            special_token_table().write(config, json["special_tokens"]);
-          });
-  return table;
-}
-
-const OptionTable<TrainConfig>& recipe_table() {
+const OptionTable<TrainConfig>& training_table() {
   using Config = TrainConfig;
   static const auto table =
       OptionTable<Config>()
@@ -537,48 +190,6 @@ const OptionTable<TrainConfig>& recipe_table() {
           .nested("lora", &Config::lora, lora_table())
           .nested("optimizer", &Config::optimizer, optimizer_table())
           .nested("schedule", &Config::schedule, schedule_table());
-  return table;
-}
-
-const OptionTable<ValidationConfig>& validation_table() {
-  using Config = ValidationConfig;
-  static const auto table =
-      OptionTable<Config>()
-          .custom({{.name = "every",
-                    .placeholder = "N",
-                    .help = "updates between validations; 0: one at the end; `epoch`: at the end of each epoch; "
-                            "`{epochs: N}`: of every N-th",
-                    .fallback = Json(Config().every)}},
-                  read_every, write_every)
-          .custom(metric_options(), read_metrics, write_metrics)
-          .number("patience", &Config::patience, kCount, "N",
-                  "validations without a new best until training ends; 0: any number")
-          .number("minimum_improvement", &Config::minimum_improvement, kNotNegative, "X",
-                  "by how much a value must be better than the last that counted, to count for patience")
-          .choice("stop_on", &Config::stop_on,
-                  {{"metric", StopOn::kMetric}, {"any", StopOn::kAny}, {"all", StopOn::kAll}}, "WHICH",
-                  "whose patience ends training: that of `metric`, of any that is measured, or of all")
-          .number("beam_size", &Config::beam_size, {.least = 1, .most = 1024}, "N", "of the search")
-          .number("length_penalty", &Config::length_penalty, {.least = 0, .most = 10}, "X",
-                  "alpha of fairseq's length penalty")
-          .number("batch_tokens", &Config::batch_tokens, kAtLeastOne, "N", "source tokens decoded at a time")
-          .custom({{.name = "samples",
-                    .placeholder = "N",
-                    .help = "sentences shown with prediction and reference, the first ones; `{first: N, random: N}`: "
-                            "also random ones, drawn anew each time, and all of them in metrics.jsonl",
-                    .fallback = Json(Config().samples.first)}},
-                  read_samples, write_samples)
-          .number(
-              "threads", &Config::threads, {.most = core::kMaxThreads}, "N",
-              "0: training waits for validations; else it goes on while they run on N threads of their own, and what "
-              "they find counts from the next one on")
-          .choice("compute", &Config::compute, {tensor::kComputeChoices.begin(), tensor::kComputeChoices.end()}, "TYPE",
-                  std::string(tensor::kComputeHelp))
-          .custom({{.name = "tune",
-                    .placeholder = "{alpha: [X, ...], beam_size: [N, ...]}",
-                    .help = "settings of the beam search that are tried when training is done; the best stand in the "
-                            "model's folder (config.json, decoding)"}},
-                  read_tune, write_tune);
   return table;
 }
 

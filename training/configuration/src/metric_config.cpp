@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
+
+#include <fmt/ranges.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
@@ -23,7 +26,10 @@ constexpr std::array<std::pair<std::string_view, ValidationMetric>, 6> kBuiltIn{
      {"chrf", ValidationMetric::kChrf},
      {"chrf++", ValidationMetric::kChrfPlusPlus},
      {"ter", ValidationMetric::kTer}}};
-constexpr const char* kKnown = "loss, perplexity, bleu, chrf, chrf++ and ter, and {name: NAME, command: COMMAND}";
+std::string known() {
+  return fmt::format("{}, and {{name: NAME, command: COMMAND}}", fmt::join(kBuiltIn | std::views::keys, ", "));
+}
+
 constexpr std::array<std::string_view, 3> kPlaceholders{"{hypotheses}", "{references}", "{sources}"};
 
 const ValidationMetric* built_in(std::string_view name) {
@@ -82,7 +88,7 @@ MetricChoice read_external(OptionReader& options, const Json& tree) {
 MetricChoice read_metric(OptionReader& options, const Json& tree) {
   if (tree.is_object()) return read_external(options, tree);
   const ValidationMetric* kind = tree.is_string() ? built_in(tree.get_ref<const std::string&>()) : nullptr;
-  options.check(kind != nullptr, "metrics", fmt::format("may hold {}", kKnown));
+  options.check(kind != nullptr, "metrics", fmt::format("may hold {}", known()));
   return {.kind = *kind};
 }
 
@@ -107,7 +113,7 @@ const MetricChoice* find_metric(const std::vector<MetricChoice>& metrics, std::s
 void read_list(OptionReader& options, ValidationConfig& config) {
   const Json& list = options.subtree("metrics");
   options.check(list.is_array() && list.size() <= 100, "metrics",
-                fmt::format("must be a list of {}; [] reports the loss alone", kKnown));
+                fmt::format("must be a list of {}; [] reports the loss alone", known()));
   config.metrics.clear();
   for (const Json& item : list) {
     MetricChoice metric = read_metric(options, item);
@@ -148,7 +154,7 @@ void read_metrics(OptionReader& options, ValidationConfig& config) {
   if (metric == nullptr && built_in(name) == nullptr)
     options.check(false, "metric",
                   fmt::format("is {}; it must be one of {}, or what metrics lists", core::quote(name),
-                              "loss, perplexity, bleu, chrf, chrf++, ter"));
+                              fmt::join(kBuiltIn | std::views::keys, ", ")));
   options.check(metric != nullptr, "metric", fmt::format("is {}, but metrics does not list it", name));
   config.metric = *metric;
 }

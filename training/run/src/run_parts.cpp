@@ -12,6 +12,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/training/run_files.h>
 
 namespace dragoman::training {
 namespace {
@@ -45,7 +46,7 @@ CorpusOptions training_corpus_options(const RunParts& run) {
           .keep_parts = !data.phases.empty(),
           .temperature = data.temperature,
           .memory = data.memory,
-          .cache = data.cache.empty() ? run.folder.file(kBlocksFolder) : std::filesystem::path(data.cache),
+          .cache = data.cache.empty() ? run.folder.file(RunFiles::kBlocks) : std::filesystem::path(data.cache),
           .tokenizers = run.tokenizers.source.fingerprint + " " + run.tokenizers.target.fingerprint,
           .log = run.environment.log};
 }
@@ -88,12 +89,6 @@ void read_training_data(RunParts& run, StartMode mode, const std::stop_token& st
   if (!run.train && (!on_disk || ranks.local_rank() == 0)) read();
   if (on_disk) ranks.barrier();
   if (!run.train) read();
-}
-
-EarlyStopping::Options early_stopping_options(const TrainingConfig& config) {
-  EarlyStopping::Options options = stopping_options(config.validation, config.validation.metric);
-  options.remember = averages_best(config.checkpoint) ? config.checkpoint.average : 1;
-  return options;
 }
 
 /// The configuration with what is left to the machine as it is on this one, so that a run goes on so.
@@ -281,11 +276,11 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
   if (!config.data.validation.empty() && ranks->leads()) {
     validation = read_corpus(*this, "validation data", config.data.validation, validation_corpus_options(*this), stop);
     validator.emplace(*validation, tokenizers.pair(), config.validation, *environment.runtime, device, *executor,
-                      folder.file(kValidationFolder));
+                      folder.file(RunFiles::kValidation));
     if (config.validation.concurrent()) {
       validation_executor = core::make_executor(config.validation.threads);
       concurrent_validator.emplace(*validation, tokenizers.pair(), config.validation, *environment.runtime, device,
-                                   *validation_executor, folder.file(kValidationFolder));
+                                   *validation_executor, folder.file(RunFiles::kValidation));
     }
   }
   tensor::DeviceMemory& memory = environment.runtime->memory(device);
@@ -323,45 +318,6 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
 
 std::unique_ptr<nn::Seq2SeqModel> RunParts::make_model() const {
   return training::make_model(config, environment, spec, device);
-}
-
-RunProgress::RunProgress(const TrainingConfig& config)
-    : early_stopping(early_stopping_options(config)),
-      plateau(config.training.schedule.plateau, higher_is_better(config.validation.metric)),
-      other_metrics(config.validation) {}
-
-void RunProgress::open_logs(const RunFolder& folder, const LoggingConfig& config) {
-  metrics.emplace(folder.file("metrics.jsonl"), state.metric_lines, state.update);
-  if (config.tensorboard) tensorboard.emplace(folder.file(kTensorBoardFolder), state.update, metrics->kept_of_update());
-}
-
-void RunProgress::append(const core::Json& line) {
-  if (!metrics) return;  // rank 0 has them
-  metrics->append(line);
-  if (tensorboard) tensorboard->append(line);
-}
-
-bool RunProgress::at_end(const TrainingConfig& config, const TrainingState& where) const {
-  const TrainConfig& recipe = config.training;
-  if ((recipe.updates > 0 && where.update >= recipe.updates) || (recipe.epochs > 0 && where.epoch >= recipe.epochs))
-    return true;
-  // How soon a concurrent validation was done must not decide when training ends.
-  const bool counts = !config.validation.concurrent() || validation_scheduled(config.validation, where);
-  return counts && other_metrics.exhausted(early_stopping);
-}
-
-bool checkpoint_scheduled(const CheckpointConfig& config, const TrainingState& state) {
-  return config.every > 0 && state.update % config.every == 0;
-}
-
-bool validation_scheduled(const ValidationConfig& config, const TrainingState& state) {
-  if (!config.repeated() || state.update == 0) return false;
-  if (config.every_epochs > 0) return state.batch == 0 && state.epoch % config.every_epochs == 0;
-  return state.update % config.every == 0;
-}
-
-bool averages_best(const CheckpointConfig& config) {
-  return config.average > 0 && config.average_of == AverageOf::kBest;
 }
 
 }  // namespace dragoman::training

@@ -4,6 +4,7 @@
 #include "models/model_selector.h"
 #include "records/checkpoint_keeper.h"
 #include "run_parts.h"
+#include "run_progress.h"
 #include "start/agreement.h"
 #include "start/run_embeddings.h"
 #include "start/run_setup.h"
@@ -16,6 +17,7 @@
 #include <dragoman/core/json.h>
 #include <dragoman/core/option_error.h>
 #include <dragoman/formats/checksums.h>
+#include <dragoman/training/run_files.h>
 
 namespace dragoman::training {
 
@@ -103,14 +105,14 @@ void Trainer::Impl::start_fresh(const std::stop_token& stop) {
 /// folder is a run's, which then vouches for it.
 void Trainer::Impl::keep_base() {
   models_.write_base();
-  parts_.record["sha256"][kBaseWeights] = formats::sha256_of_file(parts_.folder.file(kBaseWeights));
+  parts_.record["sha256"][RunFiles::kBaseWeights] = formats::sha256_of_file(parts_.folder.file(RunFiles::kBaseWeights));
   record_run();
 }
 
 void Trainer::Impl::restore_base() {
   load_base(parts_.folder, parts_.model->parameters());
   parts_.adapters->keep_base();
-  parts_.record["sha256"][kBaseWeights] = parts_.folder.recorded_sum(kBaseWeights);
+  parts_.record["sha256"][RunFiles::kBaseWeights] = parts_.folder.recorded_sum(RunFiles::kBaseWeights);
 }
 
 /// The defaults are made for large corpora; with a small one the learning rate may never get to its peak.
@@ -133,10 +135,10 @@ void Trainer::Impl::resume(bool fork) {
   // That others do what rank 0 does is found by require_agreement().
   const std::string changed = parts_.ranks->leads()
                                   ? check_same_run(folder.record(), parts_.record, fork,
-                                                   folder.file("run.json").string(), parts_.environment.log)
+                                                   folder.file(RunFiles::kRecord).string(), parts_.environment.log)
                                   : std::string();
   core::require(
-      parts_.adapters || folder.recorded_sum(kBaseWeights).empty(), ErrorCode::kBadInput,
+      parts_.adapters || folder.recorded_sum(RunFiles::kBaseWeights).empty(), ErrorCode::kBadInput,
       "training.lora: the run to be continued trained adapters; restore its rank, or train in another folder, "
       "with one of its models as model.from");
   if (parts_.adapters) restore_base();
@@ -155,7 +157,7 @@ void Trainer::Impl::resume(bool fork) {
   if (const RunLog& metrics = *progress_.metrics; metrics.lines() < state.metric_lines)
     parts_.warn(
         fmt::format("{}: has {} lines from before the checkpoint, which was made after {}; it goes on from there",
-                    folder.file("metrics.jsonl").string(), metrics.lines(), state.metric_lines));
+                    folder.file(RunFiles::kMetrics).string(), metrics.lines(), state.metric_lines));
   parts_.log(fmt::format("resumed after update {}, epoch {}", state.update, state.epoch_of_update()));
 }
 
@@ -186,8 +188,8 @@ void Trainer::Impl::note_resume(const core::Json& before) {
 /// The copies come before the record that vouches for them.
 void Trainer::Impl::record_run() const {
   write_tokenizers(parts_.tokenizers, parts_.folder);
-  write_data_account(parts_.folder.file(kDataFile), *parts_.train, parts_.validation.get());
-  write_run_record(parts_.record, parts_.folder.file("run.json"));
+  write_data_account(parts_.folder.file(RunFiles::kData), *parts_.train, parts_.validation.get());
+  write_run_record(parts_.record, parts_.folder.file(RunFiles::kRecord));
 }
 
 TrainingSummary Trainer::Impl::run(const std::stop_token& stop) {
@@ -243,7 +245,7 @@ TrainingSummary Trainer::Impl::finish(const std::stop_token& stop) {
   ModelSelector::Selected selected = models_.write_last_models(stop);
   // After a resume the models of the end before are still there; this is what tells them from those of this one.
   parts_.record["finished"] = state.update;
-  write_run_record(parts_.record, parts_.folder.file("run.json"));
+  write_run_record(parts_.record, parts_.folder.file(RunFiles::kRecord));
   parts_.ranks->close();
   return {.updates = state.update,
           .epochs = state.epoch,

@@ -14,6 +14,7 @@
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/imports/importers.h>
+#include <dragoman/training/run_files.h>
 
 namespace dragoman::cli {
 namespace {
@@ -85,7 +86,7 @@ std::vector<std::string> parts_of_run(const fs::path& run, bool (*wanted)(const 
 Json newest_state(const fs::path& run, const std::vector<std::string>& checkpoints) {
   Json newest;
   for (const std::string& name : checkpoints) {
-    Json state = core::load_json((run / name / "state.json").string());
+    Json state = core::load_json((run / name / training::RunFiles::kState).string());
     const Json& update = at(state, "/update");
     if (update.is_number_integer() && (newest.is_null() || update > newest["update"])) newest = std::move(state);
   }
@@ -214,28 +215,29 @@ Report describe_foreign_model(const fs::path& path, const InspectOptions&) {
 }
 
 bool is_checkpoint(const fs::path& path) {
-  return fs::is_regular_file(path / "state.json") && fs::is_regular_file(path / "model.safetensors");
+  return fs::is_regular_file(path / training::RunFiles::kState) &&
+         fs::is_regular_file(path / formats::ModelFiles::kWeights);
 }
 
 Report describe_checkpoint(const fs::path& path, const InspectOptions& options) {
   Report report;
   if (options.verify) add_checksums(report, path);
-  report.add_settings("state", core::load_json((path / "state.json").string()));
-  report.add_part("weights", describe_weights(path / "model.safetensors", options));
+  report.add_settings("state", core::load_json((path / training::RunFiles::kState).string()));
+  report.add_part("weights", describe_weights(path / formats::ModelFiles::kWeights, options));
   return report;
 }
 
 bool is_training_run(const fs::path& path) {
-  return fs::is_regular_file(path / "run.json");
+  return fs::is_regular_file(path / training::RunFiles::kRecord);
 }
 
 Report describe_training_run(const fs::path& path, const InspectOptions&) {
-  const Json record = core::load_json((path / "run.json").string());
+  const Json record = core::load_json((path / training::RunFiles::kRecord).string());
   const std::vector<std::string> checkpoints = parts_of_run(path, &is_checkpoint);
   const std::vector<std::string> models = parts_of_run(path, &formats::is_model_folder);
   Report report;
   add_origin(report, record);
-  add_progress(report, record, newest_state(path, checkpoints), read_last_metrics(path / "metrics.jsonl"));
+  add_progress(report, record, newest_state(path, checkpoints), read_last_metrics(path / training::RunFiles::kMetrics));
   report.add("checkpoints", checkpoints, list_of(checkpoints));
   report.add("models", models, list_of(models));
   report.add_value("run", record);

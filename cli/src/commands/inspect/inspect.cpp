@@ -22,6 +22,7 @@
 #include <dragoman/pipeline/model_verification.h>
 #include <dragoman/pipeline/translator.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
+#include <dragoman/training/run_files.h>
 
 namespace dragoman::cli {
 namespace {
@@ -55,7 +56,8 @@ const Inspector& find_inspector(const fs::path& path) {
 bool is_record(const fs::path& path) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   const std::string name = path.filename().string();
-  return (name == "run.json" && is_training_run(folder)) || (name == "state.json" && is_checkpoint(folder)) ||
+  return (name == training::RunFiles::kRecord && is_training_run(folder)) ||
+         (name == training::RunFiles::kState && is_checkpoint(folder)) ||
          (name == "config.json" && formats::is_model_folder(folder));
 }
 

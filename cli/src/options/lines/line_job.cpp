@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/option_error.h>
@@ -32,26 +33,20 @@ std::string long_lines_of(const std::vector<std::string>& notes) {
 }  // namespace
 
 void LineJob::add_to(po::options_description& options) {
-  options.add_options()("resume", po::bool_switch(&resume_),
-                        "go on with the output of an interrupted run (OUTPUT.partial) of the same job")(
-      "overwrite", po::bool_switch(&overwrite_), "throw the output of an interrupted run away");
+  resuming_.add_to(options);
 }
 
 void LineJob::open(const std::string& command, core::Json identity, const std::vector<std::string>& models,
                    const std::string& output, const std::stop_token& stop) {
-  if (resume_ && overwrite_) throw UsageError("--resume goes on with what --overwrite throws away; give one of them");
   const bool is_stream = output == "-";
-  if (is_stream && resume_) throw UsageError("--resume needs --output FILE: what went to standard output is gone");
-  if (is_stream && overwrite_) throw UsageError("--overwrite needs --output FILE: standard output has no partial one");
+  resuming_.check(is_stream);
   pipeline::JobIdentity job(!is_stream);
   identity["model"] = models;
   job.add_stage(command, identity, {"model"}, {});
-  core::OutputOptions options{.partial = core::PartialPolicy::kRefuse,
-                              .identity = is_stream ? std::string() : job.text(),
-                              .vouched = pipeline::vouched_lines,
-                              .stop = stop};
-  if (resume_) options.partial = core::PartialPolicy::kResume;
-  if (overwrite_) options.partial = core::PartialPolicy::kReplace;
+  const core::OutputOptions options{.partial = resuming_.policy(),
+                                    .identity = is_stream ? std::string() : job.text(),
+                                    .vouched = pipeline::vouched_lines,
+                                    .stop = stop};
   out_.emplace(output, options);
   if (out_->lines_kept() > 0) long_lines_ = long_lines_of(out_->notes());
 }
@@ -111,10 +106,12 @@ void LongLinesOption::add_to(po::options_description& options, const std::string
 }
 
 pipeline::LongLines LongLinesOption::read() const {
-  if (policy_ == "fail") return pipeline::LongLines::kFail;
-  if (policy_ == "cut") return pipeline::LongLines::kCut;
-  if (policy_ == "skip") return pipeline::LongLines::kSkip;
-  throw UsageError("--long-lines must be fail, cut or skip");
+  std::vector<std::string_view> names;
+  for (const auto& [name, policy] : pipeline::kLongLines) {
+    if (name == policy_) return policy;
+    names.push_back(name);
+  }
+  throw UsageError(fmt::format("--long-lines must be one of {}", fmt::join(names, ", ")));
 }
 
 std::string LongLinesOption::describe(std::string_view line) const {

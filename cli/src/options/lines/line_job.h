@@ -1,5 +1,7 @@
 #pragma once
 
+#include "options/lines/resume_options.h"
+
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -18,14 +20,13 @@ namespace dragoman::cli {
 
 struct Session;
 
-/// The output of a command that writes a line for each line of its input, and can go on after an interruption:
-/// --resume and --overwrite, which translate has, too.
+/// The output of a command that writes a line for each line of its input, and can go on after an interruption.
 class LineJob {
  public:
   void add_to(boost::program_options::options_description& options);
 
-  bool resumes() const noexcept { return resume_; }
-  bool overwrites() const noexcept { return overwrite_; }
+  bool resumes() const noexcept { return resuming_.resumes(); }
+  bool overwrites() const noexcept { return resuming_.overwrites(); }
 
   /// Opens the output. `identity` names everything that decides about a line, the input apart: the command and its
   /// options. The files of `models` belong to it. UsageError for options that do not go together.
@@ -68,8 +69,7 @@ class LineJob {
   void note(const Session& session, const std::string& stage, std::uint64_t lines, std::uint64_t hash);
   [[noreturn]] void interrupt(std::uint64_t lines) const;
 
-  bool resume_ = false;
-  bool overwrite_ = false;
+  ResumeOptions resuming_;
   bool long_lines_noted_ = true;
   std::string long_lines_;  ///< that the lines before an interruption, or of this run, were treated by
   std::optional<core::OutputFile> out_;

@@ -92,7 +92,7 @@ inline constexpr std::string_view kJobSuffix = ".job";
 /// What becomes of the `<path>.partial` that an interrupted run left behind.
 enum class PartialPolicy : std::uint8_t {
   kReplace,    ///< written anew at the first write; what is written now stays if it is not committed
-  kRefuse,     ///< Error{kInvalidArgument} that names --resume and --overwrite, unless it is empty
+  kRefuse,     ///< Error{kInvalidArgument} that names the options `resume` and `overwrite`, unless it is empty
   kResume,     ///< continued after its last complete line; begun anew if there is none
   kTemporary,  ///< half of it is worth nothing: written anew, and removed if it is not committed
 };

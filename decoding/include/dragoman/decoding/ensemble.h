@@ -56,7 +56,6 @@ class EnsembleStepper final : public StepModel {
   std::size_t expected_bytes(std::int64_t source_tokens, std::int64_t target_tokens) const override;
 
  private:
-  class RowCombiner;
   struct Member;
 
   nn::SequenceSpec spec_;

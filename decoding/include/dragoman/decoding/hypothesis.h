@@ -41,8 +41,4 @@ struct Hypothesis {
 /// are.
 bool better(const Hypothesis& a, const Hypothesis& b);
 
-/// The source position that target token `token` attends to most (the first of equals), for unknown replacement.
-/// Error{kInvalidArgument} if the hypothesis has no alignment.
-std::int32_t aligned_source(const Hypothesis& hypothesis, std::int64_t token);
-
 }  // namespace dragoman::decoding

@@ -8,6 +8,9 @@
 
 namespace dragoman::decoding {
 
+/// The name of minimum Bayes risk among search strategies. Pipelines do it themselves, so no plugin can register it.
+inline constexpr const char* kMbr = "mbr";
+
 enum class MbrUtility : std::uint8_t { kChrf, kBleu };
 
 /// The set of translations that represents the model's distribution.

@@ -76,8 +76,7 @@ struct DecodingOptions {
 
   /// Return the attention of every target token to the source.
   bool want_alignment = false;
-  /// The caller will replace unknown tokens by the source word that they attend to (aligned_source()): keeps
-  /// alignments.
+  /// The caller will replace unknown tokens by the source word that they attend to most: keeps alignments.
   bool replace_unknown = false;
 
   bool operator==(const DecodingOptions&) const = default;

@@ -15,8 +15,8 @@ std::vector<double> bootstrap_values(const Metric& metric, const SegmentStatisti
 Confidence confidence_interval(std::vector<double> values);
 
 /// Paired bootstrap test: the p-value of "the difference between the two systems is due to the choice of segments", as
-/// sacreBLEU's
-/// --paired-bs computes it. Both statistics must be of the same segments and metric, else Error{kInvalidArgument}.
+/// sacreBLEU's --paired-bs computes it. Both statistics must be of the same segments and metric, else
+/// Error{kInvalidArgument}.
 double paired_bootstrap(const Metric& metric, const SegmentStatistics& baseline, const SegmentStatistics& system,
                         const BootstrapOptions& options = {});
 

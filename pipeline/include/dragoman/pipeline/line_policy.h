@@ -1,10 +1,21 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace dragoman::pipeline {
+
+/// The result for a line of more tokens than the model takes.
+enum class LongLines : std::uint8_t {
+  kFail,  ///< Error{kBadInput} that names the line
+  kCut,   ///< the first tokens, up to the model's limit
+  kSkip,  ///< the line has an error in place of a result
+};
+inline constexpr std::array<std::pair<std::string_view, LongLines>, 3> kLongLines = {
+    {{"fail", LongLines::kFail}, {"cut", LongLines::kCut}, {"skip", LongLines::kSkip}}};
 
 /// What happened to the lines of a job beyond being translated. Counts are of input lines where nothing else is said.
 struct LineCounts {

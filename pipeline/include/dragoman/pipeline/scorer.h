@@ -9,17 +9,11 @@
 
 #include <dragoman/decoding/length_penalty.h>
 #include <dragoman/pipeline/attention.h>
+#include <dragoman/pipeline/line_policy.h>
 #include <dragoman/pipeline/model.h>
 #include <dragoman/pipeline/translate_service.h>
 
 namespace dragoman::pipeline {
-
-/// The result for a line of more tokens than the model takes.
-enum class LongLines : std::uint8_t {
-  kFail,  ///< Error{kBadInput} that names the line
-  kCut,   ///< the first tokens, up to the model's limit
-  kSkip,  ///< the line has an error in place of a result
-};
 
 struct ScorerOptions {
   /// How the score follows from the log probability.

@@ -123,12 +123,11 @@ struct TranslatedSentence {
 /// text; `suppress`, a text or a list of texts, besides those of the search; `constraints`, a list of texts that the
 /// translation must hold, or of objects {source, target} that say so of sentences which hold the source, a target being
 /// a text or a list of texts any of which will do; `decoding`, an object with options of the search. What makes no
-/// sense there fails the record.
+/// sense there fails the record. Members that are unset have the values of the translator's options.
 struct RecordOptions {
-  // Members that are unset have the values of the translator's options.
-  // Takes precedence over the search of the translator, or over `plan`; a record's `decoding` takes precedence over it.
-  // With the decoder mbr, n_best is the number of translations, and the decoder and the options of mbr come from the
-  // translator. Submitting a record throws Error{kInvalidArgument} if the search is invalid.
+  /// Takes precedence over the search of the translator, or over `plan`; a record's `decoding` takes precedence over
+  /// it. With the decoder mbr, n_best is the number of translations, and the decoder and the options of mbr come from
+  /// the translator. Submitting a record throws Error{kInvalidArgument} if the search is invalid.
   decoding::Search search{};
   /// Replaces the translator's search. Any number of records and translators may share one.
   decoding::SharedSearch plan{};

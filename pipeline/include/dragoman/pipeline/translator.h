@@ -17,20 +17,6 @@
 
 namespace dragoman::pipeline {
 
-/// The options of the pipeline stage `translate`, but for the model's path.
-struct TranslateStageOptions {
-  ModelOptions model{};
-  EnsembleOptions ensemble{};
-  TranslateOptions translate{};
-};
-
-/// Reads the options of the pipeline stage `translate`, which find_built_in_stage("translate") lists; keys are spelled
-/// with '_'. May load the plugin of a device. A value out of its range is an Error{kBadInput} that names its key.
-/// `model_defaults` are the search defaults of the model's folder: options that only repeat them need not be of use to
-/// the search.
-TranslateStageOptions read_translate_options(core::OptionReader& options, plugins::Host& host,
-                                             const decoding::Search& model_defaults = {});
-
 /// Text in, text out. dragoman.h has a smaller interface for programs that embed Dragoman.
 ///
 ///     dragoman::pipeline::Model model("models/de-en");

@@ -16,7 +16,7 @@ inline constexpr std::int64_t kMany = std::int64_t{1} << 40;
 /// Those that every model type has; the others are the model's own.
 const core::OptionTable<ModelConfig>& model_table();
 const core::OptionTable<DataConfig>& data_table();
-const core::OptionTable<TrainConfig>& recipe_table();
+const core::OptionTable<TrainConfig>& training_table();
 const core::OptionTable<ValidationConfig>& validation_table();
 const core::OptionTable<CheckpointConfig>& checkpoint_table();
 const core::OptionTable<LoggingConfig>& logging_table();

@@ -17,6 +17,7 @@
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/training/low_rank_adapters.h>
+#include <dragoman/training/run_files.h>
 
 namespace dragoman::training {
 namespace {
@@ -24,21 +25,18 @@ namespace {
 namespace fs = std::filesystem;
 using core::ErrorCode;
 
-constexpr const char* kState = "state.json";
-constexpr const char* kRecord = "run.json";
-
 /// The folder of the run of a checkpoint, which may be named by a link: the folder that contains the checkpoint itself,
 /// or else the one that contains the link, if only that is of a run.
 fs::path run_of(const fs::path& checkpoint) {
   std::error_code ignored;
   const fs::path resolved = fs::canonical(checkpoint, ignored).parent_path();
   const fs::path named = (fs::absolute(checkpoint) / "").lexically_normal().parent_path().parent_path();
-  const auto is_run = [&](const fs::path& folder) { return fs::exists(folder / kRecord, ignored); };
+  const auto is_run = [&](const fs::path& folder) { return fs::exists(folder / RunFiles::kRecord, ignored); };
   return is_run(named) && !is_run(resolved) ? named : resolved;
 }
 
 TrainingConfig configuration_of(const RunFolder& folder) {
-  const std::string where = folder.file(kRecord).string() + ": configuration";
+  const std::string where = folder.file(RunFiles::kRecord).string() + ": configuration";
   core::require(folder.record().contains("configuration"), ErrorCode::kBadInput, "{} is missing", where);
   TrainingConfig config = read_training_config(folder.record()["configuration"], where);
   config.output = folder.path().string();
@@ -73,10 +71,10 @@ class Runs {
   const Run& add(const fs::path& checkpoint) {
     const fs::path folder = run_of(checkpoint);
     std::error_code ignored;
-    core::require(fs::exists(folder / kRecord, ignored), ErrorCode::kBadInput,
+    core::require(fs::exists(folder / RunFiles::kRecord, ignored), ErrorCode::kBadInput,
                   "{}: the folder that contains it has no {}, which specifies the model and its tokenizers; name "
                   "checkpoints in the folder of their run",
-                  checkpoint.string(), kRecord);
+                  checkpoint.string(), RunFiles::kRecord);
     const auto [place, is_new] = runs_.try_emplace(folder.string(), nullptr);
     if (!is_new) return *place->second;
     place->second = std::make_unique<Run>(folder, runs_.size(), *environment_);
@@ -93,7 +91,7 @@ class Runs {
     return {{"type", run.config.model.type},
             {"sequences", nn::to_json(run.spec)},
             {"model", run.config.model.options},
-            {"base", run.folder.recorded_sum(kBaseWeights)}};
+            {"base", run.folder.recorded_sum(RunFiles::kBaseWeights)}};
   }
 
   void require_same_model(const Run& run) const {
@@ -116,7 +114,7 @@ class Runs {
 
 /// The parameters that the run would translate with after the update of the checkpoint.
 fs::path parameters_of(const fs::path& checkpoint, const Run& run) {
-  const fs::path average = checkpoint / kAveragedParameters;
+  const fs::path average = checkpoint / RunFiles::kAveragedParameters;
   std::error_code ignored;
   const bool averages = run.config.training.ema_decay > 0 && fs::exists(average, ignored);
   return averages ? average : checkpoint / formats::ModelFiles::kWeights;
@@ -147,12 +145,12 @@ std::vector<Checkpoint> open_all(const std::vector<fs::path>& paths, Runs& runs)
 
 bool is_checkpoint(const fs::path& path) {
   std::error_code ignored;
-  const bool has_state = fs::is_regular_file(path / kState, ignored);
+  const bool has_state = fs::is_regular_file(path / RunFiles::kState, ignored);
   const bool has_weights = fs::is_regular_file(path / formats::ModelFiles::kWeights, ignored);
   if (has_state && has_weights) return true;
   // A checkpoint of a run that has lost a part is one, so that the error names the part.
   return (has_state || has_weights) && !fs::exists(path / formats::ModelFiles::kConfig, ignored) &&
-         fs::exists(run_of(path) / kRecord, ignored);
+         fs::exists(run_of(path) / RunFiles::kRecord, ignored);
 }
 
 void average_checkpoints(const std::vector<fs::path>& paths, const fs::path& output,

@@ -13,6 +13,7 @@
 #include <dragoman/imports/adapters.h>
 #include <dragoman/tensor/host_view.h>
 #include <dragoman/training/low_rank_adapters.h>
+#include <dragoman/training/run_files.h>
 
 namespace dragoman::training {
 namespace {
@@ -59,13 +60,13 @@ void average_tensors(std::span<const fs::path> files, const nn::ParameterStore& 
 
 void require_room_for_models(const TrainingConfig& config) {
   const fs::path run = config.output;
-  formats::require_replaceable(run / "last");
-  if (!config.data.validation.empty()) formats::require_replaceable(run / "best");
-  if (config.checkpoint.average > 0) formats::require_replaceable(run / "average");
+  formats::require_replaceable(run / RunFiles::kLast);
+  if (!config.data.validation.empty()) formats::require_replaceable(run / RunFiles::kBest);
+  if (config.checkpoint.average > 0) formats::require_replaceable(run / RunFiles::kAverage);
   if (!config.training.lora.on()) return;
-  formats::require_replaceable(run / kBaseFolder);
-  for (const char* name : {"last", "best", "average"})
-    imports::require_room_for_adapters(run / (std::string(name) + kAdapterSuffix));
+  formats::require_replaceable(run / RunFiles::kBase);
+  for (const char* name : RunFiles::kModels)
+    imports::require_room_for_adapters(run / (std::string(name) + RunFiles::kAdapterSuffix));
 }
 
 std::string ModelExports::card(const ModelOrigin& origin) const {
@@ -100,7 +101,7 @@ void ModelExports::set_decoding(const fs::path& folder, const Json& decoding) co
 }
 
 void ModelExports::write_base(const nn::Seq2SeqModel& model) const {
-  write_folder(fs::path(config_->output) / kBaseFolder, model,
+  write_folder(fs::path(config_->output) / RunFiles::kBase, model,
                {.title = "the model that the adapters of the run are for"}, tensor::DType::kF32);
 }
 
@@ -136,7 +137,7 @@ void ModelExports::write_adapters(const std::string& name, const nn::ParameterSt
   const LoraConfig& lora = config_->training.lora;
   imports::AdapterSet set{.model_type = config_->model.type,
                           .model = model.config(),
-                          .base = fs::path("..") / kBaseFolder,
+                          .base = fs::path("..") / RunFiles::kBase,
                           .rank = lora.rank,
                           .alpha = lora.alpha,
                           .weights = {}};
@@ -153,7 +154,7 @@ void ModelExports::write_adapters(const std::string& name, const nn::ParameterSt
                            .a = on_host(a),
                            .b = on_host(b)});
   }
-  imports::write_adapters(fs::path(config_->output) / (name + kAdapterSuffix), set);
+  imports::write_adapters(fs::path(config_->output) / (name + RunFiles::kAdapterSuffix), set);
 }
 
 bool ModelExports::write(const std::string& name, const Snapshot& state, const ModelOrigin& origin) {

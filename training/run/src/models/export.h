@@ -34,11 +34,6 @@ struct Snapshot {
   std::unique_ptr<nn::ParameterStore> adapters;
 };
 
-/// What the folder of a model's adapters is called, behind the name of the model's.
-inline constexpr const char* kAdapterSuffix = "-adapters";
-/// And that of the model that they are for.
-inline constexpr const char* kBaseFolder = "base";
-
 /// The model folders of a run. One that cannot be written is a warning, since training can go on without it.
 class ModelExports {
  public:

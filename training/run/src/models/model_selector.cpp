@@ -6,6 +6,7 @@
 #include <dragoman/core/json.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/tensor/host_view.h>
+#include <dragoman/training/run_files.h>
 
 namespace dragoman::training {
 namespace {
@@ -130,7 +131,7 @@ void ModelSelector::take_in(ValidatedModel validated) {
 void ModelSelector::keep_hypotheses(const std::vector<std::string>& hypotheses) const {
   if (hypotheses.empty()) return;
   try {
-    write_lines(run_->folder.file(kValidationFolder) / "best.txt", hypotheses);
+    write_lines(run_->folder.file(RunFiles::kValidation) / "best.txt", hypotheses);
   } catch (const core::Error& error) {
     run_->warn(fmt::format("translations could not be kept: {}", error.what()));
   }
@@ -207,10 +208,10 @@ Snapshot ModelSelector::mean_of(const std::vector<std::filesystem::path>& files)
 
 void ModelSelector::export_best(ValidatedModel best) {
   const bool written = exports_.write(
-      "best", best.state,
+      RunFiles::kBest, best.state,
       {.title = "the best validated state of the run", .update = best.at.update, .scores = &best.result});
   owed_best_.reset();
-  const std::filesystem::path owed = run_->folder.file(kOwedBest);
+  const std::filesystem::path owed = run_->folder.file(RunFiles::kOwedBest);
   if (written) {
     std::error_code ignored;
     std::filesystem::remove(owed, ignored);
@@ -226,8 +227,9 @@ void ModelSelector::export_best(ValidatedModel best) {
 
 std::optional<ModelSelector::ValidatedModel> ModelSelector::find_owed_best(const std::stop_token& stop) const {
   const auto& ranking = progress_->early_stopping.ranking();
-  const std::filesystem::path owed = run_->folder.file(kOwedBest);
-  if (ranking.empty() || run_->folder.holds_model("best") || !std::filesystem::exists(owed)) return std::nullopt;
+  const std::filesystem::path owed = run_->folder.file(RunFiles::kOwedBest);
+  if (ranking.empty() || run_->folder.holds_model(RunFiles::kBest) || !std::filesystem::exists(owed))
+    return std::nullopt;
   ValidatedModel best{.state = mean_of({owed}), .at = {}, .result = {}};
   best.at.update = ranking.front().update;
   best.state.model->parameters().prepare(*run_->context, run_->validation_type);
@@ -243,13 +245,13 @@ void ModelSelector::write_owed_best() {
 
 ModelSelector::Selected ModelSelector::write_last_models(const std::stop_token& stop) {
   const std::int64_t update = progress_->state.update;
-  Selected selected{.best = {}, .average = {}, .model = run_->folder.file("last")};
-  exports_.write("last", snapshot(), {.title = "the last state of the run", .update = update});
+  Selected selected{.best = {}, .average = {}, .model = run_->folder.file(RunFiles::kLast)};
+  exports_.write(RunFiles::kLast, snapshot(), {.title = "the last state of the run", .update = update});
   if (!owed_best_) owed_best_ = find_owed_best(stop);
   write_owed_best();
   if (const auto& ranking = progress_->early_stopping.ranking(); !ranking.empty()) {
     selected.best = ranking.front();
-    selected.model = run_->folder.file("best");
+    selected.model = run_->folder.file(RunFiles::kBest);
   } else if (run_->validator) {
     run_->warn(fmt::format("no validation gave a {} that is a number, so there is no best/; last/ is the last state",
                            run_->config.validation.metric.name()));
@@ -259,7 +261,7 @@ ModelSelector::Selected ModelSelector::write_last_models(const std::stop_token& 
     const MetricChoice& metric = run_->config.validation.metric;
     if (mean && selected.best &&
         (higher_is_better(metric) ? *mean > selected.best->value : *mean < selected.best->value)) {
-      selected.model = run_->folder.file("average");
+      selected.model = run_->folder.file(RunFiles::kAverage);
       selected.average = mean;
     }
   }
@@ -297,14 +299,14 @@ std::optional<double> ModelSelector::export_average(const std::stop_token& stop)
   ModelOrigin origin{.title = fmt::format("the mean of {} checkpoints", files.size()),
                      .update = progress_->state.update};
   if (!run_->validator) {
-    exports_.write("average", mean, origin);
+    exports_.write(RunFiles::kAverage, mean, origin);
     return std::nullopt;
   }
   mean.model->parameters().prepare(*run_->context, run_->validation_type);
   const ValidationResult result = run_->validator->run(*mean.model, {}, run_->environment.progress, stop);
   run_->log(fmt::format("{}: {}", origin.title, describe(result)));
   origin.scores = &result;
-  exports_.write("average", mean, origin);
+  exports_.write(RunFiles::kAverage, mean, origin);
   return result.value(run_->config.validation.metric);
 }
 

@@ -12,8 +12,10 @@
 #include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/formats/checksums.h>
+#include <dragoman/formats/model_folder.h>
 #include <dragoman/formats/safetensors.h>
 #include <dragoman/tensor/host_view.h>
+#include <dragoman/training/run_files.h>
 
 namespace dragoman::training {
 namespace {
@@ -22,7 +24,7 @@ namespace fs = std::filesystem;
 using core::ErrorCode;
 using core::Json;
 
-constexpr std::string_view kPrefix = "checkpoint-";
+constexpr std::string_view kPrefix = RunFiles::kCheckpointPrefix;
 constexpr std::string_view kDamaged = ".damaged";
 /// 2: without what optimisers other than Adam keep, plateaus, and counts of what was not finite.
 constexpr int kFormatVersion = 3;
@@ -32,7 +34,7 @@ constexpr std::int64_t kLargestCount = std::int64_t{1} << 56;
 constexpr std::size_t kMaxStates = 16;
 constexpr std::uint64_t kLargestState = std::uint64_t{16} << 20;
 /// The files that loading needs in addition to the optimiser's.
-constexpr const char* kNeeded[] = {"state.json", "model.safetensors"};
+constexpr const char* kNeeded[] = {RunFiles::kState, formats::ModelFiles::kWeights};
 
 /// The update in "checkpoint-<update>", or -1.
 std::int64_t update_of(const std::string& name) {
@@ -178,7 +180,7 @@ TrainingState open_checkpoint(const fs::path& checkpoint) {
     require_present(name, checkpoint);
   };
   for (const char* name : kNeeded) require_file(name);
-  const fs::path file = checkpoint / "state.json";
+  const fs::path file = checkpoint / RunFiles::kState;
   const Json json = core::parse_json(core::read_regular_file(file, kLargestState), file.string());
   const TrainingState state = read_training_state(json, file.string());
   for (const std::string& name : state.optimizer_states) require_file(name + ".safetensors");

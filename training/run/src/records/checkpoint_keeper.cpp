@@ -5,6 +5,8 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
+#include <dragoman/formats/model_folder.h>
+#include <dragoman/training/run_files.h>
 
 namespace dragoman::training {
 
@@ -47,14 +49,14 @@ void CheckpointKeeper::load_last() {
 
 TrainingState CheckpointKeeper::load(const fs::path& checkpoint) {
   TrainingState state = open_checkpoint(checkpoint);
-  const std::string where = (checkpoint / "state.json").string();
+  const std::string where = (checkpoint / RunFiles::kState).string();
   core::Json chosen = state.early_stopping;
   progress_->other_metrics.restore(chosen.is_object() ? chosen.value("others", core::Json()) : core::Json(),
                                    where + ": early_stopping");
   if (chosen.is_object()) chosen.erase("others");
   progress_->early_stopping.restore(chosen, where + ": early_stopping");
   progress_->plateau.restore(state.plateau, where + ": plateau");
-  load_tensors(checkpoint / "model.safetensors", parameter_views(run_->trained()));
+  load_tensors(checkpoint / formats::ModelFiles::kWeights, parameter_views(run_->trained()));
   load_moments(checkpoint, state);
   load_average(checkpoint);
   return state;
@@ -84,8 +86,8 @@ void CheckpointKeeper::load_moments(const fs::path& checkpoint, TrainingState& s
 void CheckpointKeeper::load_average(const fs::path& checkpoint) {
   Optimizer& optimizer = *run_->optimizer;
   if (!optimizer.has_average()) return;
-  if (fs::exists(checkpoint / kAveragedParameters))
-    load_tensors(checkpoint / kAveragedParameters, optimizer.averages());
+  if (fs::exists(checkpoint / RunFiles::kAveragedParameters))
+    load_tensors(checkpoint / RunFiles::kAveragedParameters, optimizer.averages());
   else
     optimizer.start_average();
 }
@@ -112,7 +114,7 @@ void CheckpointKeeper::restore_tensors() {
   while (restored >= 0 && *chosen >= restored && chosen != regular.begin()) --chosen;
   const fs::path checkpoint = store_.path(*chosen);
   TrainingState state = open_checkpoint(checkpoint);
-  load_tensors(checkpoint / "model.safetensors", parameter_views(run_->trained()));
+  load_tensors(checkpoint / formats::ModelFiles::kWeights, parameter_views(run_->trained()));
   load_moments(checkpoint, state);
   load_average(checkpoint);
   restored = *chosen;
@@ -136,11 +138,11 @@ void CheckpointKeeper::save() {
   if (core::Json others = progress_->other_metrics.save(); !others.is_null())
     state.early_stopping["others"] = std::move(others);
   store_.save(state.update, [&](const fs::path& checkpoint) {
-    save_tensors(checkpoint / "model.safetensors", parameter_views(run_->trained()));
+    save_tensors(checkpoint / formats::ModelFiles::kWeights, parameter_views(run_->trained()));
     for (const OptimizerState& moments : kept)
       save_tensors(checkpoint / (moments.name + ".safetensors"), moments.tensors);
-    if (optimizer.has_average()) save_tensors(checkpoint / kAveragedParameters, optimizer.averages());
-    core::write_file(checkpoint / "state.json", to_json(state).dump(2) + "\n");
+    if (optimizer.has_average()) save_tensors(checkpoint / RunFiles::kAveragedParameters, optimizer.averages());
+    core::write_file(checkpoint / RunFiles::kState, to_json(state).dump(2) + "\n");
   });
   saved_update_ = state.update;
   progress_->unsaved = false;
@@ -202,7 +204,8 @@ std::vector<fs::path> CheckpointKeeper::files_of_mean() const {
   std::vector<fs::path> files;
   for (const std::int64_t update : updates_of_mean()) {
     const fs::path checkpoint = store_.path(update);
-    const fs::path file = checkpoint / (run_->optimizer->has_average() ? kAveragedParameters : "model.safetensors");
+    const fs::path file =
+        checkpoint / (run_->optimizer->has_average() ? RunFiles::kAveragedParameters : formats::ModelFiles::kWeights);
     if (!fs::exists(file)) continue;
     open_checkpoint(checkpoint);  // for the sums
     files.push_back(file);

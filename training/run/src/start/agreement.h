@@ -2,6 +2,7 @@
 
 #include "run/checkpoint.h"
 #include "run_parts.h"
+#include "run_progress.h"
 
 #include <cstdint>
 #include <functional>

@@ -28,12 +28,16 @@ namespace {
 bool is_written(std::string name) {
   for (const std::string_view suffix : {core::kPartialSuffix, core::kReplacedSuffix})
     if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
-  constexpr std::array kNames = std::to_array<std::string_view>(
-      {"run.json", "metrics.jsonl", "base", "best", "last", "average", "best-adapters", "last-adapters",
-       "average-adapters", kValidationFolder, kTensorBoardFolder, kBlocksFolder, kDataFile, kOwedBest});
-  constexpr auto kTokenizers = formats::ModelFiles::kTokenizers;
-  return std::ranges::find(kNames, std::string_view(name)) != kNames.end() ||
-         std::ranges::find(kTokenizers, std::string_view(name)) != kTokenizers.end() || name.starts_with("checkpoint-");
+  const auto is_one_of = [&](const auto& names) {
+    return std::ranges::find(names, std::string_view(name)) != names.end();
+  };
+  if (is_one_of(RunFiles::kAll) || is_one_of(formats::ModelFiles::kTokenizers) ||
+      name.starts_with(RunFiles::kCheckpointPrefix))
+    return true;
+  const std::string_view suffix = RunFiles::kAdapterSuffix;
+  if (!name.ends_with(suffix)) return false;
+  name.resize(name.size() - suffix.size());
+  return is_one_of(RunFiles::kModels);
 }
 
 }  // namespace
@@ -59,7 +63,7 @@ RunFolder::RunFolder(fs::path path, StartMode mode, bool owns) : path_(std::move
                        "{}: there is no such folder, and so no checkpoint to resume from; start without `resume`",
                        path_.string());
   if (owns) take(mode, exists);
-  if (mode != StartMode::kFresh) record_ = read_run_record(file("run.json"));
+  if (mode != StartMode::kFresh) record_ = read_run_record(file(RunFiles::kRecord));
 }
 
 void RunFolder::take(StartMode mode, bool exists) {
@@ -93,11 +97,16 @@ void RunFolder::require_no_links() const {
 /// A run that ended before its first checkpoint may begin anew; what is no run's is not written over.
 void RunFolder::require_room() const {
   std::error_code ignored;
-  if (fs::exists(file("run.json"), ignored)) return;
-  for (const char* name : {"config.json", "model.safetensors", "metrics.jsonl", "best/config.json", "last/config.json",
-                           "average/config.json", "base/config.json"})
-    core::require(!fs::exists(file(name), ignored), ErrorCode::kInvalidArgument,
-                  "{}: holds {}, which is not of a training run; name another folder as output", path_.string(), name);
+  if (fs::exists(file(RunFiles::kRecord), ignored)) return;
+  using Model = formats::ModelFiles;
+  const auto require_none = [&](const fs::path& name) {
+    core::require(!fs::exists(path_ / name, ignored), ErrorCode::kInvalidArgument,
+                  "{}: holds {}, which is not of a training run; name another folder as output", path_.string(),
+                  name.string());
+  };
+  for (const char* name : {Model::kConfig, Model::kWeights, RunFiles::kMetrics}) require_none(name);
+  for (const char* model : {RunFiles::kBest, RunFiles::kLast, RunFiles::kAverage, RunFiles::kBase})
+    require_none(fs::path(model) / Model::kConfig);
 }
 
 RunFolder::~RunFolder() {

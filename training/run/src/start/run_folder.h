@@ -7,21 +7,10 @@
 
 #include <dragoman/core/file_lock.h>
 #include <dragoman/core/json.h>
+#include <dragoman/training/run_files.h>
 #include <dragoman/training/trainer.h>
 
 namespace dragoman::training {
-
-// Folders in that of a run, and a file.
-inline constexpr const char* kValidationFolder = "validation";
-inline constexpr const char* kTensorBoardFolder = "tensorboard";
-inline constexpr const char* kBlocksFolder = "blocks";
-/// The parameters of a best model that could not be written, until it can be.
-inline constexpr const char* kOwedBest = "best-owed.safetensors";
-inline constexpr const char* kDataFile = "data.json";
-/// The weights of the model that the adapters of a run are for.
-inline constexpr const char* kBaseWeights = "base/model.safetensors";
-/// The moving averages of the parameters, in a checkpoint of a run that has them.
-inline constexpr const char* kAveragedParameters = "average.safetensors";
 
 /// The folder of a run, for this trainer alone as long as the object lives. Nothing in it is touched before it is
 /// locked.

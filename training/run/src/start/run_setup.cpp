@@ -14,6 +14,7 @@
 #include <dragoman/core/quote.h>
 #include <dragoman/core/unknown_key.h>
 #include <dragoman/formats/checksums.h>
+#include <dragoman/training/run_files.h>
 
 namespace dragoman::training {
 namespace {
@@ -141,8 +142,8 @@ std::unique_ptr<nn::Seq2SeqModel> make_model(const TrainingConfig& config, const
 }
 
 void load_base(const RunFolder& folder, nn::ParameterStore& parameters) {
-  const std::filesystem::path file = folder.file(kBaseWeights);
-  const std::string sum = folder.recorded_sum(kBaseWeights);
+  const std::filesystem::path file = folder.file(RunFiles::kBaseWeights);
+  const std::string sum = folder.recorded_sum(RunFiles::kBaseWeights);
   core::require(
       !sum.empty(), ErrorCode::kBadInput,
       "training.lora: the run to be continued did not train adapters; leave it out, or train in another folder");

@@ -9,6 +9,7 @@
 #include <dragoman/formats/checksums.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
+#include <dragoman/training/run_files.h>
 
 namespace dragoman::training {
 namespace {
@@ -167,7 +168,7 @@ RunTokenizer load(const tokenizer::TokenizerSpec& named, formats::TokenizerSide 
 void write_copy(const RunFolder& folder, const std::string& name, const std::string& content) {
   const std::filesystem::path file = folder.file(name);
   std::error_code ignored;
-  const bool of_a_run = std::filesystem::exists(folder.file("run.json"), ignored);
+  const bool of_a_run = std::filesystem::exists(folder.file(RunFiles::kRecord), ignored);
   if (!of_a_run && std::filesystem::exists(file, ignored))
     core::require(core::read_file(file) == content, core::ErrorCode::kInvalidArgument,
                   "{}: is another tokenizer than the one that data.tokenizer names; name another folder as output",

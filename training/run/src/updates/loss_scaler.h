@@ -1,6 +1,6 @@
 #pragma once
 
-#include "run_parts.h"
+#include "run_progress.h"
 
 namespace dragoman::training {
 

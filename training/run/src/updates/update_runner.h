@@ -13,9 +13,9 @@ namespace dragoman::training {
 
 /// Computes updates, has the device apply them, and moves the run past them once it is known that they were applied.
 ///
-/// Where the host would have to wait for a device, it queues an update before it looks at the one before: the device
-/// holds an update that is not finite, and all that follow it, so what was queued too early has changed nothing and is
-/// computed again. Results are those of one update after the other. All references must outlive it.
+/// Where the host would have to wait for a device, it queues an update before it looks at the one before. The device
+/// skips an update that is not finite, and all that depend on it, so an update that was queued too early has changed
+/// nothing and is computed again. Results are those of one update after the other. All references must outlive it.
 class UpdateRunner {
  public:
   UpdateRunner(RunParts& run, RunProgress& progress, CheckpointKeeper& checkpoints);

@@ -19,8 +19,8 @@ namespace dragoman::training {
 ///
 /// Where the host computes, a thread does it beside the backward pass of this process's last micro-batch: begin(), the
 /// pass with watch(), finish(). Elsewhere all is done by finish(): from device to device where they are linked, else
-/// through the host's memory. The collective is used by that thread from begin()
-/// to the return of finish() or cancel(). All references must outlive it.
+/// through the host's memory. The collective is used by that thread from begin() to the return of finish() or cancel().
+/// All references must outlive it.
 class GradientReducer {
  public:
   GradientReducer(collective::Collective& collective, nn::ParameterStore& parameters, GradientTree& tree,

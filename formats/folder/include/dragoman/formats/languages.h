@@ -50,8 +50,8 @@ struct LanguageTable {
   const LanguageTags* find(std::string_view language) const;
   /// The tags of a sentence in `source` that is to be one in `target`; empty: the table's default. In front of the
   /// source stand those of every sentence, of the target language, and of the source language.
-  /// Error{kInvalidArgument} for a language that the table lacks, naming those nearest, and for one that has to
-  /// be said.
+  /// Error{kInvalidArgument} for a language that the table lacks, naming those nearest, and for one
+  /// that has to be said.
   SequenceTags tags(std::string_view source, std::string_view target) const;
   /// How many tokens every target begins with; 0 where that differs from language to language.
   std::int32_t tokens_of_target() const;

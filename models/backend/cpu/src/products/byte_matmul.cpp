@@ -1,12 +1,14 @@
 #include "byte_matmul.h"
 
+#include <dragoman/tensor/int8.h>
+
 #include "gemm.h"
 
 namespace dragoman::backend::cpu {
 
 const ByteMatmul* byte_matmul([[maybe_unused]] const ByteShape& shape) {
 #ifdef __x86_64__
-  if (shape.inputs == 0 || shape.inputs % kGroupInputs != 0 || shape.inputs > kMaxByteInputs) return nullptr;
+  if (shape.inputs == 0 || shape.inputs % kGroupInputs != 0 || shape.inputs > tensor::kMaxInt8Inputs) return nullptr;
   switch (byte_instructions()) {
     case ByteInstructions::kAvx2:
       return &paired_matmul();

@@ -46,10 +46,9 @@ const ByteMatmul& paired_matmul();
 /// With AVX-512 VNNI: see vnni_matmul.cpp.
 const ByteMatmul& vnni_matmul();
 
-/// Both take weights whose inputs come in groups of kGroupInputs. There are at most kMaxByteInputs inputs, so that 32
-/// bits hold every sum of products.
+/// Both take weights whose inputs come in groups of kGroupInputs. There are at most tensor::kMaxInt8Inputs inputs, so
+/// that 32 bits hold every sum of products.
 constexpr std::int64_t kGroupInputs = 4;
-constexpr std::int64_t kMaxByteInputs = 65536;
 /// What is multiplied by itself begins at a multiple of this, and ends at one or with the weight.
 constexpr std::int64_t kByteOutputUnit = 32;
 

@@ -62,6 +62,10 @@ DeviceMemory& host_memory();
 /// under AddressSanitizer. Belongs to one thread.
 class Arena {
  public:
+  static constexpr std::size_t kAlignment = 64;
+  /// The bytes that allocate() takes for so many: what is allocated next lies behind them, or in another block.
+  static std::size_t room_of(std::size_t bytes) noexcept;
+
   explicit Arena(DeviceMemory& memory) : memory_(&memory) {}
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;

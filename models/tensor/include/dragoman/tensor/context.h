@@ -56,6 +56,13 @@ class Context {
 
   Device device() const noexcept { return device_; }
   DType float_type() const noexcept { return float_type_; }
+  /// In the preparation of a step, what has been uploaded so far goes to the device now, for the kernel that is run
+  /// next: ask for it when all that it reads is uploaded.
+  const KernelTable& kernels() {
+    if (!staged_runs_.empty()) flush_uploads();
+    return *kernels_;
+  }
+  /// To look at, not to run.
   const KernelTable& kernels() const noexcept { return *kernels_; }
   DeviceMemory& memory() const noexcept { return *memory_; }
   core::Executor& executor() const noexcept { return *executor_; }
@@ -72,7 +79,8 @@ class Context {
     return arena_.allocate(rows, cols, float_type_, device());
   }
   /// Makes host values readable by kernels until the step ends. On host devices this is the same memory, so `values`
-  /// must outlive the step.
+  /// must outlive the step. What the preparation of a step uploads is gathered, and goes to the device in one copy
+  /// before the first kernel that may read it.
   template <class T>
   DeviceArray<T> upload(std::span<const T> values) {
     const void* data = memory_->reads_host_memory() ? values.data() : upload_bytes(values.data(), values.size_bytes());
@@ -123,7 +131,7 @@ class Context {
   template <class Prepare, class Body>
   auto step(Prepare&& prepare, Body&& body) -> std::invoke_result_t<Body> {
     start_step();
-    const StepKey key = prepare();
+    const StepKey key = prepared(prepare);
     if (recorder_ == nullptr || key == StepKey::never() || !extensions_allow_recording()) return body();
     return recorded_step(key, body);
   }
@@ -179,6 +187,29 @@ class Context {
     bool ended_ = false;
   };
 
+  /// Gathers the uploads of a preparation; drops those of one that throws.
+  class StagingScope {
+   public:
+    explicit StagingScope(Context& context) : context_(context) { context_.staging_ = true; }
+    StagingScope(const StagingScope&) = delete;
+    StagingScope& operator=(const StagingScope&) = delete;
+    ~StagingScope() {
+      context_.staging_ = false;
+      context_.staged_runs_.clear();
+    }
+
+   private:
+    Context& context_;
+  };
+
+  template <class Prepare>
+  StepKey prepared(Prepare& prepare) {
+    const StagingScope scope(*this);
+    const StepKey key = prepare();
+    flush_uploads();
+    return key;
+  }
+
   template <class Body>
   auto recorded_step(const StepKey& key, Body& body) -> std::invoke_result_t<Body> {
     using Output = std::invoke_result_t<Body>;
@@ -200,8 +231,19 @@ class Context {
   bool extensions_keep_results() const;
   ExtensionStates extension_states() const;
   void resume_extensions(const ExtensionStates& states);
+  std::size_t room_of_upload(std::size_t bytes) const noexcept;
   void* upload_room(std::size_t bytes);
   const void* upload_bytes(const void* values, std::size_t bytes);
+  void stage(std::byte* to, const void* values, std::size_t bytes);
+  void flush_uploads();
+
+  /// Uploads that lie behind one another on the device: bytes [begin, end) of staged_bytes_.
+  struct StagedRun {
+    std::byte* to;
+    std::size_t begin;
+    std::size_t end;
+    std::byte* end_of_room;  ///< of the last upload; up to there nothing else is on the device
+  };
 
   const KernelTable* kernels_;
   Device device_;
@@ -215,6 +257,9 @@ class Context {
   std::array<std::unique_ptr<ContextExtension>, ExtensionSlot::kCount> extensions_;
   std::unique_ptr<StepRecorder> recorder_;
   std::vector<std::pair<const void*, std::size_t>> uploads_;  ///< of this step, where the device keeps steps
+  std::vector<StagedRun> staged_runs_;
+  std::vector<std::byte> staged_bytes_;
+  bool staging_ = false;
   bool in_body_ = false;
 };
 

@@ -49,9 +49,9 @@ class Host {
   /// Error{kInvalidArgument} that lists what is here for any other unknown name; else what the transport throws.
   std::unique_ptr<collective::Collective> join(const collective::Launch& launch);
 
-  /// Links this process's device to those of the others, as Launch::device_links asks; what that is all have to call,
-  /// whatever device they have and were asked for. nullptr: they are not linked, which `log` is told with the reason
-  /// where devices of this kind could be. Error{kUnsupported} if they were to be by all means, and cannot.
+  /// Links this process's device to those of the others, as Launch::device_links asks. Every process of the job has to
+  /// call it, whatever its device. Returns nullptr if the devices are not linked; `log` gets the reason where devices
+  /// of this kind could be. Error{kUnsupported} if links were demanded and cannot be made.
   std::unique_ptr<collective::DeviceLinks> link(const collective::Launch& launch, collective::Collective& ranks,
                                                 tensor::Device device, const core::LogSink& log = {},
                                                 const std::stop_token& stop = {}) const;
@@ -91,8 +91,7 @@ inline constexpr std::string_view kHowToGetCuda =
 /// The advice for a user who starts several processes without the plugin for MPI.
 inline constexpr std::string_view kHowToGetMpi =
     "this installation has no plugin 'mpi'; build Dragoman where the headers of an MPI are (Debian: libopenmpi-dev), "
-    "and "
-    "install it anew";
+    "and install it anew";
 
 /// Returns the folder `dragoman/plugins` next to the shared library that contains this function:
 /// <prefix>/lib/dragoman/plugins in an installation. Empty if the system cannot tell where the library is.

@@ -24,9 +24,6 @@ class MapStage {
 inline constexpr std::array<std::string_view, 7> kBuiltInStageNames = {"read",   "normalize", "split", "translate",
                                                                        "encode", "decode",    "write"};
 
-/// The name of a search that pipelines have of themselves, and that no registered one can have: minimum Bayes risk.
-inline constexpr const char* kMbr = "mbr";
-
 /// Makes a stage from its options in the pipeline's configuration. The caller finish()es the reader, so a key that the
 /// factory did not ask for is an error. A '-' in a key reads as '_', so options are asked for with '_'.
 using StageFactory = std::function<std::unique_ptr<MapStage>(core::OptionReader& options)>;
