@@ -55,6 +55,36 @@ TEST_F(FileTest, AByteOrderMarkIsNoPartOfTheFirstLine) {
   EXPECT_THAT(lines_of(folder_ / "bom"), ElementsAre());
 }
 
+/// The beginning of a zip archive whose first file has this name.
+std::string zip_with(std::string_view name) {
+  std::string head("PK\x03\x04", 4);
+  head.resize(26);
+  head += {static_cast<char>(name.size()), '\0', '\0', '\0'};
+  return head.append(name).append("rest");
+}
+
+TEST_F(FileTest, FilesOfOtherProgramsAreNamed) {
+  struct Case {
+    std::string content;
+    const char* name;
+  };
+  const Case cases[] = {{zip_with("archive/data.pkl"), "is a PyTorch file; it holds tensors, no text"},
+                        {zip_with("checkpoint_best/data.pkl"), "is a PyTorch file;"},
+                        {std::string("\x80\x02\x8a\x0a\x6c\xfc", 6), "is a PyTorch file from before version 1.6"},
+                        {zip_with("decoder_Wemb.npy"), "is a NumPy file (.npz)"},
+                        {zip_with("news.txt"), "is a zip archive; unpack it first"},
+                        {zip_with(""), "is a zip archive"},
+                        {"PK\x03\x04", "is a zip archive"}};
+  for (const auto& [content, name] : cases) {
+    put(folder_ / "a", content);
+    const fs::path path = folder_ / "a";
+    EXPECT_THAT(expect_error(ErrorCode::kBadInput, path, [&] { lines_of(path); }), HasSubstr(name));
+    EXPECT_THAT(expect_error(ErrorCode::kBadInput, path, [&] { read_file(path, 1000); }), HasSubstr(name));
+  }
+  put(folder_ / "a", std::string("PK\x03", 3));
+  EXPECT_THAT(lines_of(folder_ / "a"), ElementsAre("PK\x03"));
+}
+
 TEST_F(FileTest, SkippableFramesOfZstandardMayComeFirst) {
   put(folder_ / "text", "one\ntwo\n");
   run("zstd -q '" + (folder_ / "text").string() + "'");

@@ -121,14 +121,39 @@ struct ForeignHead {
 };
 constexpr std::string_view kUtf16 = "text in UTF-16 or UTF-32";
 constexpr std::string_view kToUtf8 = "text is read as UTF-8, convert it first (iconv -f UTF-16 -t UTF-8 FILE | ...)";
+constexpr std::string_view kNameText = "it holds tensors, no text and no tokenizer, so name another file";
+constexpr std::string_view kZipHead = "PK\x03\x04";
 constexpr ForeignHead kForeignHeads[] = {
     {"\xFD"
      "7zX",
      "an xz file", "gzip and Zstandard are read as they are, unpack others first (xz -dc FILE | ...)"},
-    {"PK\x03\x04", "a zip archive", "unpack it first (unzip -p FILE | ...)"},
+    {kZipHead, "a zip archive", "unpack it first (unzip -p FILE | ...)"},
+    {"\x80\x02\x8a\x0a", "a PyTorch file from before version 1.6", kNameText},
     {"7z\xBC\xAF", "a 7z archive", "unpack it first (7z e FILE)"},
     {"\xFF\xFE", kUtf16, kToUtf8},
     {"\xFE\xFF", kUtf16, kToUtf8}};
+
+/// The zip archives that programs write as files of their own, by the end of the name of the first file in them:
+/// torch.save() since torch 1.6, and numpy.savez().
+struct ZipFile {
+  std::string_view first_file;
+  std::string_view name;
+};
+constexpr ZipFile kZipFiles[] = {{"/data.pkl", "a PyTorch file"}, {".npy", "a NumPy file (.npz)"}};
+
+/// Where the name of the first file is in a zip archive, and where the size of that name is (PKWARE's APPNOTE 6.3,
+/// section 4.3.7).
+constexpr std::size_t kZipName = 30;
+constexpr std::size_t kZipNameSize = 26;
+
+/// Throws for zip archives that are not there to be unpacked. `head` is the file's beginning.
+void refuse_zip_file(std::string_view head, const std::string& name) {
+  if (head.size() < kZipName) return;
+  const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(head[i])); };
+  const std::string_view first = head.substr(kZipName, byte(kZipNameSize) + (byte(kZipNameSize + 1) << 8U));
+  for (const ZipFile& zip : kZipFiles)
+    require(!first.ends_with(zip.first_file), ErrorCode::kBadInput, "{}: is {}; {}", name, zip.name, kNameText);
+}
 
 void require_text(std::string_view head, const std::string& name) {
   for (const ForeignHead& foreign : kForeignHeads)
@@ -175,14 +200,11 @@ struct InputFile::Impl {
   /// At the first read, so that making the object never waits.
   void recognise() {
     recognised = true;
-    head.resize(4);
-    std::size_t got = 0;
-    while (got < head.size()) {
-      const std::size_t n = input.read(head.data() + got, head.size() - got);
-      if (n == 0) break;
-      got += n;
+    read_head(4);
+    if (head.starts_with(kZipHead)) {
+      read_head(kZipName + 255);
+      refuse_zip_file(head, input.name());
     }
-    head.resize(got);
     require_text(head, input.name());
     if (!is_gzip(head) && !is_zstd(head)) return;
     stream = std::make_unique<io::filtering_istream>();
@@ -192,6 +214,18 @@ struct InputFile::Impl {
       stream->push(io::zstd_decompressor(), kFileBlock);
     stream->push(RawSource(input, std::move(head)), kFileBlock);
     stream->exceptions(std::ios::badbit);
+  }
+
+  /// Makes the head so long, unless the file is shorter.
+  void read_head(std::size_t size) {
+    std::size_t got = head.size();
+    head.resize(size);
+    while (got < size) {
+      const std::size_t n = input.read(head.data() + got, size - got);
+      if (n == 0) break;
+      got += n;
+    }
+    head.resize(got);
   }
 
   std::size_t read_plain(std::span<char> buffer) {
