@@ -107,6 +107,9 @@ TEST_F(Pieces, WhatNeedsTextIsRefusedAtOnce) {
          "dragoman: --replace-unknown: puts words of the source into the text of the translation, but the source is "
          "given as pieces; leave it or --input-pieces out"},
         {"--output-pieces --replace-unknown", "the translation is written as pieces"},
+        {"--input-format pieces",
+         "--input-format 'pieces': must be one of: text, jsonl, tsv; pieces are read with --input-pieces of translate"},
+        {"--output-format pieces", "did you mean '--format' or '--output-pieces'?"},
         {"--format pieces", "--format must be text or jsonl; --output-pieces writes pieces"},
         {"--no-spm-encode", "did you mean '--input-pieces'?"}}) {
     const Outcome outcome = translate(std::string("s.pieces ") + options);

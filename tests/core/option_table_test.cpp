@@ -13,6 +13,7 @@ namespace dragoman::core {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 struct Inner {
@@ -44,7 +45,8 @@ OptionTable<Outer> outer_table() {
       .flag("loud", &Outer::loud, "shout")
       .text("name", &Outer::name, "NAME", "who")
       .text("file", &Outer::file, "FILE", "where")
-      .choice("colour", &Outer::colour, {{"red", Colour::kRed}, {"blue", Colour::kBlue}}, "COLOUR", "which")
+      .choice("colour", &Outer::colour, {{"red", Colour::kRed}, {"blue", Colour::kBlue}}, "COLOUR", "which",
+              {{"loud", "`loud` is an option of its own"}})
       .include(&Outer::beside, inner_table())
       .nested("below", &Outer::below, inner_table());
 }
@@ -95,6 +97,18 @@ TEST(OptionTable, FindsValuesOutOfRangeThatWereSetInPlace) {
               HasSubstr("rate is nan"));
   EXPECT_THAT(outer_table().problem({.below = {.rate = 2}}), HasSubstr("below.rate is 2"));
   EXPECT_EQ(outer_table().problem({.colour = static_cast<Colour>(7)}), "colour is none of: red, blue");
+}
+
+TEST(OptionTable, AdvisesAboutValuesThatBelongElsewhere) {
+  EXPECT_THAT(refusal({{"colour", "loud"}}),
+              EndsWith("colour: must be one of: red, blue; `loud` is an option of its own"));
+  EXPECT_THAT(refusal({{"colour", "green"}}), EndsWith("it must be one of: red, blue"));
+  try {
+    outer_table().options()[4].parse("loud");
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "must be one of: red, blue; `loud` is an option of its own");
+  }
 }
 
 TEST(OptionTable, DescribesItsOptionsInOrder) {

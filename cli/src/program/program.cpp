@@ -105,6 +105,16 @@ po::variables_map parse(const Command& command, const std::vector<std::string>& 
   return values;
 }
 
+/// Calls parse(), and turns the keys in its errors into flags.
+po::variables_map parse_in_words_of(const Command& command, const std::vector<std::string>& arguments,
+                                    const po::options_description& options) {
+  try {
+    return parse(command, arguments, options);
+  } catch (const UsageError& error) {
+    throw UsageError(word_for_command_line(error.what(), error.option(), options));
+  }
+}
+
 /// Whether results go to a terminal, where a bar would stand between them.
 bool prints_to_terminal(const po::variables_map& values) {
   const auto output = values.find("output");
@@ -128,7 +138,7 @@ int run_command(Command& command, const std::vector<std::string>& arguments) {
     print_help(command, options);
     return kDone;
   }
-  const po::variables_map values = parse(command, arguments, options);
+  const po::variables_map values = parse_in_words_of(command, arguments, options);
   InterruptWatch interrupt;
   core::set_default_stop(interrupt.token());
   ProgressStyle style = common.quiet ? ProgressStyle::kNone : progress_style(common.progress);

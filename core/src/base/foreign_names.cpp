@@ -345,7 +345,7 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"num_symbols", "vocab_size"},
     {"symbols", "vocab_size"},
     {"num_operations", "vocab_size"},
-    {"output_format", "format"},
+    {"output_format", "format output_pieces"},
     {"enable_sampling", "sample"},
     // sacreBLEU.
     {"ref", "reference"},

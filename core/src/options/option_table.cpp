@@ -35,17 +35,29 @@ std::string complaint(Number value, const NumberRange<Number>& range) {
   return fmt::format("is {}; it {}", value, range.demand());
 }
 
-std::function<Json(const std::string& word)> choice_parser(const std::vector<std::string>& names) {
-  return [names](const std::string& word) {
-    require(std::ranges::find(names, word) != names.end(), ErrorCode::kInvalidArgument, "must be one of: {}",
-            fmt::join(names, ", "));
+/// The end of an error about `word`: "; " and the advice about it, or nothing.
+std::string advice_about(std::string_view word, const std::vector<OtherValue>& others) {
+  const auto other = std::ranges::find(others, word, &OtherValue::name);
+  return other == others.end() ? std::string() : "; " + other->advice;
+}
+
+std::function<Json(const std::string& word)> choice_parser(const std::vector<std::string>& names,
+                                                           const std::vector<OtherValue>& others = {}) {
+  return [names, others](const std::string& word) {
+    require(std::ranges::find(names, word) != names.end(), ErrorCode::kInvalidArgument, "must be one of: {}{}",
+            fmt::join(names, ", "), advice_about(word, others));
     return Json(word);
   };
 }
 
 /// Which of the names `reader` has at `key`; nothing if it has no such key.
-std::optional<std::size_t> chosen(OptionReader& reader, const std::string& key, const std::vector<std::string>& names) {
+std::optional<std::size_t> chosen(OptionReader& reader, const std::string& key, const std::vector<std::string>& names,
+                                  const std::vector<OtherValue>& others = {}) {
   if (!reader.has(key)) return {};
+  if (const Json& value = reader.subtree(key); value.is_string()) {
+    const std::string advice = advice_about(value.get_ref<const std::string&>(), others);
+    reader.check(advice.empty(), key, fmt::format("must be one of: {}{}", fmt::join(names, ", "), advice));
+  }
   std::vector<std::pair<std::string_view, std::size_t>> choices;
   for (std::size_t i = 0; i < names.size(); ++i) choices.emplace_back(names[i], i);
   return reader.choice(key, std::size_t{0}, choices);
@@ -143,10 +155,10 @@ void UntypedOptionTable::add_choice(Option option, const Choice& choice, const v
   };
   option.choices = names;
   option.fallback = Json(name_of(defaults));
-  option.parse = choice_parser(names);
+  option.parse = choice_parser(names, choice.others);
   const std::string name = option.name;
   add(std::move(option), {[name, choice, names](OptionReader& reader, void* object) {
-                            if (const auto index = chosen(reader, name, names))
+                            if (const auto index = chosen(reader, name, names, choice.others))
                               choice.assign(choice.place.make(object), choice.values.get(), *index);
                           },
                           [name, name_of](const void* object, Json& json) { json[name] = name_of(object); },

@@ -208,7 +208,8 @@ const OptionTable<ReadSettings>& read_table() {
                         }}},
                   read_shard)
           .choice("format", &ReadSettings::format, formats(), "FORMAT",
-                  "text, jsonl (an object a line) or tsv (columns)")
+                  "text, jsonl (an object a line) or tsv (columns)",
+                  {{"pieces", "pieces are read with `input_pieces` of translate"}})
           .text("key", &ReadSettings::key, "KEY", "of jsonl: what holds the text")
           .number("column", &ReadSettings::column, kColumns, "N", "of tsv: what holds the text")
           .text("target_prefix_file", &ReadSettings::target_prefix_file, "FILE",
@@ -227,7 +228,8 @@ const OptionTable<WriteSettings>& write_table() {
       OptionTable<WriteSettings>()
           .text("path", &WriteSettings::path, "FILE",
                 "what is written (.gz and .zst: compressed); - is standard output")
-          .choice("format", &WriteSettings::format, formats(), "FORMAT", "text, jsonl (all that is known) or tsv")
+          .choice("format", &WriteSettings::format, formats(), "FORMAT", "text, jsonl (all that is known) or tsv",
+                  {{"pieces", "pieces are written with `output_pieces` of translate"}})
           .number("column", &WriteSettings::column, kColumns, "N", "of tsv: what the text replaces")
           .flag("resume", &WriteSettings::resume,
                 "continue an interrupted run of the same input, model and options: keep the complete lines of "

@@ -33,6 +33,13 @@ struct Option {
   bool repeated = false;
 };
 
+/// A value that users give to an option that does not take it, and what they look for instead: half a sentence, which
+/// ends the error.
+struct OtherValue {
+  std::string name;
+  std::string advice;
+};
+
 /// Option::parse of a number: int, std::int64_t, std::uint64_t or double.
 template <class Number>
 std::function<Json(const std::string& word)> number_parser(NumberRange<Number> range);
@@ -70,6 +77,7 @@ class UntypedOptionTable {
     std::shared_ptr<const void> values;  ///< an array, which the two functions know the type of
     bool (*equal)(const void* member, const void* values, std::size_t index);
     void (*assign)(void* member, const void* values, std::size_t index);
+    std::vector<OtherValue> others = {};
 
     /// Behind the last: none of them.
     std::size_t index(const void* object) const;
@@ -170,11 +178,11 @@ class OptionTable {
     return *this;
   }
 
-  /// One of a few names.
+  /// One of a few names. Errors about one of `others` end with its advice.
   template <class Value>
   OptionTable& choice(std::string name, Value T::*member,
                       std::vector<std::pair<std::string_view, std::type_identity_t<Value>>> choices,
-                      std::string placeholder, std::string help) {
+                      std::string placeholder, std::string help, std::vector<OtherValue> others = {}) {
     UntypedOptionTable::Choice choice{
         {offset(member)},  // of a std::optional, too: a choice may stand for one without a value
         {},
@@ -184,7 +192,8 @@ class OptionTable {
         },
         [](void* place, const void* values, std::size_t index) {
           *static_cast<Value*>(place) = (*static_cast<const std::vector<Value>*>(values))[index];
-        }};
+        },
+        std::move(others)};
     std::vector<Value> values;
     for (const auto& [text, value] : choices) {
       choice.names.emplace_back(text);
