@@ -19,6 +19,10 @@
 #include <dragoman/pipeline/pipeline.h>
 #include <dragoman/pipeline/translator.h>
 #include <dragoman/plugins/load_model.h>
+#include <dragoman/tokenizer/bpe_tokenizer.h>
+#include <dragoman/tokenizer/learn_bpe.h>
+#include <dragoman/tokenizer/line_coding.h>
+#include <dragoman/tokenizer/tokenizer_files.h>
 
 namespace dragoman::pipeline {
 namespace {
@@ -156,6 +160,43 @@ TEST_F(PipelineTest, EncodeThenDecodeIsTheIdentity) {
   run(stages("  - encode: {tokenizer: " + tokenizer + ", format: ids}\n  - decode: {tokenizer: " + tokenizer +
              ", format: ids}\n"));
   EXPECT_EQ(output(), text);
+}
+
+/// Lines that no other reader would take for other pieces: of a user symbol that holds a space, and of text that has no
+/// piece.
+TEST_F(PipelineTest, EncodeAndDecodeWriteAndReadTheLinesOfTheCommands) {
+  const std::string text = "ab New York ab\nNew Yorkab 7\n\nab  ab\n";
+  write("in", text);
+  write("corpus", "ab ab ab New York ab\n");
+  const std::filesystem::path path = model_.file("spaced.json");
+  tokenizer::learn_bpe({model_.file("corpus")},
+                       {.vocab_size = 40, .user_symbols = {"New York"}, .byte_fallback = false})
+      .save(path);
+  const auto tokenizer = tokenizer::load_tokenizer(path);
+  for (const std::string format : {"pieces", "ids"}) {
+    core::OutputFile lines(model_.file("lines"), {.partial = core::PartialPolicy::kReplace});
+    encode_lines(*tokenizer, model_.file("in"), lines,
+                 {.format = format == "ids" ? tokenizer::LineFormat::kIds : tokenizer::LineFormat::kPieces});
+    lines.commit();
+    const std::string expected = dragoman::testing::read_text(model_.file("lines"));
+    const std::string stage = ": {tokenizer: " + path.string() + ", format: " + format + "}\n";
+    run(stages("  - encode" + stage));
+    EXPECT_EQ(output(), expected);
+    if (format == "ids") continue;
+    EXPECT_THAT(expected, HasSubstr("New\u2581York"));
+    run(stages("  - encode" + stage + "  - decode" + stage));
+    EXPECT_EQ(output(), text);
+  }
+  write("in", "\u2581ab 99999\n");
+  const std::string ids = "  - decode: {tokenizer: " + path.string() + ", format: ids}\n";
+  EXPECT_EQ(run(stages(ids, ", format: jsonl")).failed, 1U);
+  EXPECT_THAT(output(), HasSubstr("byte 1: "));
+  // Without an unknown token some texts cannot be encoded.
+  tokenizer::learn_bpe({model_.file("corpus")}, {.vocab_size = 40, .special_tokens = {}, .byte_fallback = false})
+      .save(path);
+  write("in", "ab 7\nab\n");
+  EXPECT_EQ(run(stages("  - encode: {tokenizer: " + path.string() + "}\n")).failed, 1U);
+  EXPECT_EQ(output(), "\n\u2581ab\n");
 }
 
 TEST_F(PipelineTest, JsonlOutputHasScores) {

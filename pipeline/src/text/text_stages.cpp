@@ -1,15 +1,13 @@
 #include "text_stages.h"
 
-#include <algorithm>
-#include <optional>
+#include <utility>
 
 #include <unicode/casemap.h>
 #include <unicode/normalizer2.h>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/numbers.h>
-#include <dragoman/core/quote.h>
 #include <dragoman/plugins/open_tokenizer.h>
+#include <dragoman/tokenizer/line_coder.h>
 #include <dragoman/tokenizer/tokenizer.h>
 
 namespace dragoman::pipeline {
@@ -52,58 +50,48 @@ class NormalizeStage final : public MapStage {
   bool lowercase_;
 };
 
-class EncodeStage final : public MapStage {
+/// Changes the text of a record, which fails if the tokenizer cannot.
+class CodingStage : public MapStage {
  public:
-  EncodeStage(std::unique_ptr<tokenizer::Tokenizer> tokenizer, bool ids)
-      : tokenizer_(std::move(tokenizer)), ids_(ids) {}
+  CodingStage(std::unique_ptr<tokenizer::Tokenizer> tokenizer, bool ids)
+      : tokenizer_(std::move(tokenizer)),
+        coder_(*tokenizer_, ids ? tokenizer::LineFormat::kIds : tokenizer::LineFormat::kPieces) {}
 
   void process(Record& record) const override {
-    std::string line;
-    for (const std::int32_t id : tokenizer_->encode(record.text)) {
-      if (!line.empty()) line.push_back(' ');
-      line += ids_ ? std::to_string(id) : std::string(tokenizer_->piece(id));
+    try {
+      record.text = code(coder_, record.text);
+      record.sentences.clear();
+    } catch (const core::Error& error) {
+      if (error.code() != ErrorCode::kBadInput && error.code() != ErrorCode::kUnsupported) throw;
+      record.mark_failed(error.what());
     }
-    record.text = std::move(line);
-    record.sentences.clear();
   }
 
  private:
+  virtual std::string code(const tokenizer::LineCoder& coder, const std::string& text) const = 0;
+
   std::unique_ptr<tokenizer::Tokenizer> tokenizer_;
-  bool ids_;
+  tokenizer::LineCoder coder_;
 };
 
-class DecodeStage final : public MapStage {
+class EncodeStage final : public CodingStage {
  public:
-  DecodeStage(std::unique_ptr<tokenizer::Tokenizer> tokenizer, bool ids)
-      : tokenizer_(std::move(tokenizer)), ids_(ids) {}
-
-  void process(Record& record) const override {
-    std::vector<std::int32_t> ids;
-    const std::string_view text = record.text;
-    for (std::size_t begin = 0; begin < text.size();) {
-      const std::size_t end = std::min(text.find(' ', begin), text.size());
-      const std::string_view word = text.substr(begin, end - begin);
-      if (!word.empty()) {
-        const std::optional<std::int32_t> id = ids_ ? parse_id(word) : tokenizer_->id(word);
-        if (!id)
-          return record.mark_failed(fmt::format("byte {}: {} is not {} of the tokenizer", begin + 1, core::quote(word),
-                                                ids_ ? "an id" : "a piece"));
-        ids.push_back(*id);
-      }
-      begin = end + 1;
-    }
-    record.text = tokenizer_->decode(ids);
-    record.sentences.clear();
-  }
+  using CodingStage::CodingStage;
 
  private:
-  std::optional<std::int32_t> parse_id(std::string_view word) const {
-    const auto id = core::spelled_number<std::int32_t>(word);
-    return id && *id >= 0 && *id < tokenizer_->size() ? id : std::nullopt;
+  std::string code(const tokenizer::LineCoder& coder, const std::string& text) const override {
+    return coder.encode(text);
   }
+};
 
-  std::unique_ptr<tokenizer::Tokenizer> tokenizer_;
-  bool ids_;
+class DecodeStage final : public CodingStage {
+ public:
+  using CodingStage::CodingStage;
+
+ private:
+  std::string code(const tokenizer::LineCoder& coder, const std::string& line) const override {
+    return coder.decode(line);
+  }
 };
 
 }  // namespace

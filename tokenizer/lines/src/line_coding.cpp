@@ -1,26 +1,22 @@
 #include "dragoman/tokenizer/line_coding.h"
 
-#include "dragoman/tokenizer/piece_lines.h"
+#include "lines/line_decoder.h"
 #include "lines/line_encoder.h"
-#include "lines/words.h"
 #include "reading/chunk_loop.h"
 #include "reading/count_lines.h"
 #include "reading/thread_arena.h"
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <limits>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/function_ref.h>
-#include <dragoman/core/quote.h>
 
 namespace dragoman::tokenizer {
 namespace {
 
 using core::ErrorCode;
-using core::Quoted;
 using core::require;
 
 /// Visits the lines of a chunk with their numbers from 0.
@@ -94,39 +90,6 @@ void require_each_encodes(LineEncoder& encoder, const std::vector<std::string_vi
   }
 }
 
-std::int32_t parse_id(std::string_view word, const Tokenizer& tokenizer, const std::string& where) {
-  std::int32_t id = -1;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
-  require(error == std::errc() && end == word.data() + word.size() && id >= 0 && id < tokenizer.size(),
-          ErrorCode::kBadInput, "{}: {} is not an id from 0 to {}", where, Quoted{word}, tokenizer.size() - 1);
-  return id;
-}
-
-/// Lines of ids or pieces to text.
-class LineDecoder {
- public:
-  LineDecoder(const Tokenizer& tokenizer, LineFormat format) : tokenizer_(tokenizer) {
-    if (format == LineFormat::kPieces) pieces_.emplace(tokenizer);
-  }
-
-  std::string decode(std::string_view line, const std::string& where) const {
-    std::vector<std::int32_t> ids;
-    bool all_have_ids = true;
-    for_each_word(line, [&](std::string_view word, std::size_t /*begin*/) {
-      const std::optional<std::int32_t> id = pieces_ ? pieces_->id(word) : parse_id(word, tokenizer_, where);
-      require(id || pieces_->unknown() >= 0, ErrorCode::kBadInput, "{}: {} is not a piece of this tokenizer", where,
-              Quoted{word});
-      all_have_ids = all_have_ids && id;
-      ids.push_back(id.value_or(-1));
-    });
-    return all_have_ids ? tokenizer_.decode(ids) : pieces_->decode(line);
-  }
-
- private:
-  const Tokenizer& tokenizer_;
-  std::optional<PieceLines> pieces_;  ///< of lines of pieces
-};
-
 }  // namespace
 
 void encode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input, core::OutputFile& output,
@@ -159,7 +122,6 @@ std::uint64_t decode_lines(const Tokenizer& tokenizer, const std::filesystem::pa
                            const LineCodingOptions& options, const core::ProgressSink& progress,
                            const std::stop_token& stop) {
   require(options.format != LineFormat::kJson, ErrorCode::kUnsupported, "lines of JSON are not decoded; write ids");
-  const std::string joined_mark = options.format == LineFormat::kPieces ? continuation_mark(tokenizer) : std::string();
   std::atomic<std::uint64_t> lines_with_line_feed = 0;
   const core::RunStop run_stop(stop);
   ChunkReader reader({input}, ChunkReader::Unit::kLine, run_stop.token(), std::numeric_limits<std::size_t>::max(),
@@ -169,8 +131,8 @@ std::uint64_t decode_lines(const Tokenizer& tokenizer, const std::filesystem::pa
   const auto decode = [&](const Chunk& chunk) {
     std::string text;
     for_each_line(chunk, [&](std::string_view coded, std::uint64_t number) {
-      const std::string where = fmt::format("{}: line {}", name, number + 1);
-      std::string line = joined_mark.empty() ? decoder.decode(coded, where) : join_continued(coded, joined_mark);
+      std::string line =
+          decoder.decode(coded, [&](std::size_t /*begin*/) { return fmt::format("{}: line {}", name, number + 1); });
       if (line.find('\n') != std::string::npos) {
         std::replace(line.begin(), line.end(), '\n', ' ');
         ++lines_with_line_feed;
