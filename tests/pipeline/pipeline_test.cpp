@@ -215,6 +215,28 @@ TEST_F(PipelineTest, InvalidUtf8IsReplacedAndCounted) {
   EXPECT_EQ(counts.with_invalid_utf8, 1U);
 }
 
+TEST_F(PipelineTest, AByteOrderMarkIsLeftOutAndToldOnce) {
+  const std::string translate = translate_stage();
+  write("in", "the cat\nthe dog\n");
+  run(stages(translate));
+  const std::string expected = output();
+  write("in", "\xEF\xBB\xBFthe cat\nthe dog\n");
+  const LineCounts counts = run(stages(translate));
+  EXPECT_EQ(output(), expected);
+  EXPECT_EQ(counts.byte_order_marks, 1U);
+  EXPECT_THAT(describe(counts), HasSubstr("1 byte order mark at the start of a file was left out"));
+  // The second mark of a file is a character.
+  write("more", "\xEF\xBB\xBF\xEF\xBB\xBFthe dog");
+  const std::string copy = "stages:\n  - read: {path: [" + model_.file("in").string() + ", " +
+                           model_.file("more").string() + "]}\n  - write: {path: " + model_.file("out").string() +
+                           "}\n";
+  EXPECT_EQ(describe(run(copy)), "2 byte order marks at the starts of files were left out");
+  EXPECT_EQ(output(), "the cat\nthe dog\n\xEF\xBB\xBFthe dog\n");
+  write("in", "a\nb");
+  write("more", "\n");
+  EXPECT_EQ(describe(run(copy)), "");
+}
+
 TEST_F(PipelineTest, FailedLinesAreEmptyOrEndTheRun) {
   write("in", "{\"source\": \"the cat\"}\nbroken\n{\"source\": \"the dog\"}\n");
   const std::string yaml = "stages:\n  - read: {path: " + model_.file("in").string() + ", format: jsonl}\n" +

@@ -20,6 +20,8 @@ std::string describe(const LineCounts& counts) {
   std::vector<std::string> parts;
   mention(parts, counts.with_invalid_utf8, "line held invalid UTF-8 (replaced by U+FFFD)",
           "lines held invalid UTF-8 (replaced by U+FFFD)");
+  mention(parts, counts.byte_order_marks, "byte order mark at the start of a file was left out",
+          "byte order marks at the starts of files were left out");
   mention(parts, counts.split_for_length, "line was too long for the model and was split",
           "lines were too long for the model and were split");
   mention(parts, counts.with_unknown_pieces, "line held pieces that the model's vocabulary lacks (read as unknown)",

@@ -348,6 +348,7 @@ LineCounts Pipeline::run(const PipelineOptions& options, const std::stop_token& 
   LineCounts counts = sink.counts();
   counts.with_invalid_utf8 = reader.lines_with_invalid_utf8();
   counts.replaced_bytes = reader.replaced_bytes();
+  counts.byte_order_marks = reader.byte_order_marks();
   for (const auto& link : impl_->links)
     if (const auto* service = std::get_if<std::unique_ptr<Service>>(&link)) (*service)->add_counts(counts);
   return counts;

@@ -59,6 +59,12 @@ void parse_jsonl(Record& record, const std::string& key) {
   record.fields = other_fields(line.tree.get_ref<Json::object_t&>(), key);
 }
 
+/// Whether `line`, which `reader` has just read, stood after a byte order mark: LineReader leaves that out.
+bool follows_byte_order_mark(const core::LineReader& reader, const std::string& line) {
+  constexpr std::size_t kLineFeed = 1;
+  return reader.line_number() == 1 && reader.bytes_read() > line.size() + kLineFeed;
+}
+
 void set_target_prefix(Record& record, const std::string& text) {
   if (!text.empty()) record.fields[kTargetPrefixField] = text;
 }
@@ -241,6 +247,7 @@ bool RecordReader::next_of_shard(std::string& line) {
   if (lines_read_ == lines_of_shard_) return false;
   if (next_of_file(line)) {
     ++lines_read_;
+    byte_order_marks_ += follows_byte_order_mark(*lines_, line) ? 1 : 0;
     return true;
   }
   core::require(!lines_of_shard_, ErrorCode::kBadInput, "{}: has fewer lines than when they were counted", name_);
@@ -282,6 +289,7 @@ bool RecordReader::next_line(std::string& line) {
 void RecordReader::next_target_prefix(bool have_line) {
   const bool have_prefix = target_prefixes_->next(target_prefix_);
   if (have_prefix == have_line) {
+    byte_order_marks_ += have_prefix && follows_byte_order_mark(*target_prefixes_, target_prefix_) ? 1 : 0;
     clean_line(target_prefix_);
     return;
   }

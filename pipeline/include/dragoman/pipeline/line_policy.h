@@ -21,7 +21,8 @@ inline constexpr std::array<std::pair<std::string_view, LongLines>, 3> kLongLine
 struct LineCounts {
   std::uint64_t lines = 0;
   std::uint64_t with_invalid_utf8 = 0;
-  std::uint64_t replaced_bytes = 0;  ///< places, of any number in a line
+  std::uint64_t replaced_bytes = 0;    ///< places, of any number in a line
+  std::uint64_t byte_order_marks = 0;  ///< at the starts of files, left out
   std::uint64_t split_for_length = 0;
   std::uint64_t with_unknown_pieces = 0;  ///< of lines of pieces
   std::uint64_t translations_cut = 0;     ///< at the length limit; a line that was split has several translations

@@ -81,6 +81,8 @@ class RecordReader {
   std::uint64_t hash() const noexcept { return hash_; }
   std::uint64_t replaced_bytes() const noexcept { return replaced_bytes_; }
   std::uint64_t lines_with_invalid_utf8() const noexcept { return invalid_lines_; }
+  /// Files read so far that began with a byte order mark, which is left out.
+  std::uint64_t byte_order_marks() const noexcept { return byte_order_marks_; }
   /// As LineReader's, of all files; the size is 0 if that of any is not known.
   std::uint64_t bytes_from_disk() const noexcept { return bytes_before_ + lines_->bytes_from_disk(); }
   std::uint64_t size_on_disk() const noexcept { return size_on_disk_; }
@@ -122,6 +124,7 @@ class RecordReader {
   std::string target_prefix_;
   std::uint64_t replaced_bytes_ = 0;
   std::uint64_t invalid_lines_ = 0;
+  std::uint64_t byte_order_marks_ = 0;
   std::uint64_t hash_;
   bool at_end_ = false;
 };
