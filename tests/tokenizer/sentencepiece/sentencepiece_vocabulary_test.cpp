@@ -63,6 +63,20 @@ TEST(SentencePieceVocabulary, ScoresAndListsWithoutAPieceAreRefused) {
   EXPECT_THAT(error_with("a\t3\n", 4), HasSubstr("no piece in it has the count 4"));
 }
 
+/// As fairseq's dict.txt has it: spm_encode takes the line for one piece, and cuts all words into characters.
+TEST(SentencePieceVocabulary, ASpaceBeforeTheCountIsRefused) {
+  const testing::TemporaryFolder folder;
+  for (const char* line : {"the 5\n", "the 5\r\n", "the 5"}) {
+    core::write_file(folder / "dict.txt", std::string("a\t5\n") + line);
+    EXPECT_THAT(testing::error_of([&] {
+                  open_tokenizer_file(testing::sentencepiece_model("plain"), {.vocabulary = folder / "dict.txt"});
+                }),
+                HasSubstr("dict.txt: line 2: there is a space before the count"));
+  }
+  core::write_file(folder / "dict.txt", "New York\nNew 5\t7\n");
+  EXPECT_NO_THROW(open_tokenizer_file(testing::sentencepiece_model("plain"), {.vocabulary = folder / "dict.txt"}));
+}
+
 /// golden/make_tied_scores_golden.py
 TEST(SentencePieceTiedScores, TheLeftmostMergesFirst) {
   const auto tokenizer = load_tokenizer(testing::golden_file("sentencepiece_bpe_tied.model"));

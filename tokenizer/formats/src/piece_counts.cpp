@@ -15,6 +15,13 @@ std::optional<VocabularyOfTexts> read_piece_counts(const ReadOptions& options) {
   VocabularyOfTexts pieces;
   core::LineReader lines(options.vocabulary);
   for (std::string line; lines.next(line);) {
+    // spm_encode takes such a line for one piece, which no model has, so that all words fall into characters.
+    const std::size_t space = line.find_last_of(" \t");
+    require(space == std::string::npos || line[space] == '\t' || !parse_integer(strip(line.substr(space + 1), "\r")),
+            ErrorCode::kBadInput,
+            "{}: line {}: there is a space before the count, as in fairseq's dict.txt, and spm_encode has a tab; turn "
+            "it into one (sed 's/ \\([0-9]*\\)$/\\t\\1/')",
+            lines.name(), lines.line_number());
     const auto fields = split_at(strip(line, "\r"), '\t');
     const auto count = fields.size() > 1 ? parse_integer(fields[1]) : std::optional<std::int64_t>(1);
     require(!fields.front().empty() && count.has_value(), ErrorCode::kBadInput,
