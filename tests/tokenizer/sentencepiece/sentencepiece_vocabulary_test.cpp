@@ -77,6 +77,30 @@ TEST(SentencePieceVocabulary, ASpaceBeforeTheCountIsRefused) {
   EXPECT_NO_THROW(open_tokenizer_file(testing::sentencepiece_model("plain"), {.vocabulary = folder / "dict.txt"}));
 }
 
+/// golden/make_sentencepiece_char_golden.py
+TEST(SentencePieceChar, SameIdsAndTextAsTheLibrary) {
+  const core::Json sections = core::load_json(testing::golden_file("sentencepiece_char.json").string());
+  const testing::TemporaryFolder folder;
+  for (const auto& [name, rows] : sections.items()) {
+    const auto tokenizer = load_tokenizer(testing::golden_file("sentencepiece_" + name + ".model"));
+    // What is written is of the type bpe, without a merge.
+    const BpeDefinition definition = read_tokenizer_file(testing::golden_file("sentencepiece_" + name + ".model"));
+    EXPECT_TRUE(definition.merges.empty());
+    write_tokenizer_file(definition, FileKind::kSentencePiece, folder / "again.model");
+    const auto again = load_tokenizer(folder / "again.model");
+    ASSERT_GE(rows.size(), 100U);
+    for (const core::Json& row : rows) {
+      const auto text = row["text"].get<std::string>();
+      const auto ids = row["ids"].get<std::vector<std::int32_t>>();
+      EXPECT_EQ(tokenizer->encode(text), ids) << name << ": " << text;
+      EXPECT_EQ(again->encode(text), ids) << name << ": " << text;
+      if (std::ranges::find(ids, 0) == ids.end()) {
+        EXPECT_EQ(tokenizer->decode(ids), row["decoded"]) << name << ": " << text;
+      }
+    }
+  }
+}
+
 /// golden/make_tied_scores_golden.py
 TEST(SentencePieceTiedScores, TheLeftmostMergesFirst) {
   const auto tokenizer = load_tokenizer(testing::golden_file("sentencepiece_bpe_tied.model"));

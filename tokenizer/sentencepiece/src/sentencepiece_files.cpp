@@ -36,8 +36,8 @@ void check_supported(const Model& model, const std::string& name) {
   check(model.model_type != Model::kUnigram,
         "a SentencePiece model of the type unigram has no merges; it encodes, decodes and is written as "
         "tokenizer-json, but its pieces cannot be edited");
-  check(model.model_type == Model::kBpe,
-        fmt::format("a SentencePiece model of the type {}; bpe and unigram are supported",
+  check(model.model_type == Model::kBpe || model.model_type == Model::kChar,
+        fmt::format("a SentencePiece model of the type {}; bpe, unigram and char are read, so learn one of these",
                     name_of_model_type(model.model_type)));
   check(!model.denormalizer, "a denormaliser is not supported");
 }
@@ -292,7 +292,8 @@ BpeDefinition read_sentencepiece(std::string_view bytes, const std::string& name
   for (const StoredPiece& piece : model.pieces) add_piece(piece, name, definition);
   require(definition.unknown.has_value(), ErrorCode::kBadInput, "{}: no unknown piece", name);
   definition.fuse_unknown = true;
-  definition.merges = explicit_merges(rank_pieces(model.pieces, name), name);
+  // A model of characters has no merges, whatever its pieces are.
+  if (model.model_type == Model::kBpe) definition.merges = explicit_merges(rank_pieces(model.pieces, name), name);
   expand_unused(definition);
   definition.text = text_of(model, words_are_apart(definition));
   return definition;

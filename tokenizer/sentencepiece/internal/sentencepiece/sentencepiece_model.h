@@ -12,7 +12,7 @@ namespace dragoman::tokenizer {
 /// A SentencePiece `.model` as it stands in the file (sentencepiece_model.proto), without what we have no use for.
 struct SentencePieceModel {
   enum PieceType : std::uint64_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
-  enum ModelType : std::uint64_t { kUnigram = 1, kBpe = 2 };
+  enum ModelType : std::uint64_t { kUnigram = 1, kBpe = 2, kChar = 4 };
   struct Piece {
     std::string text;
     float score = 0;
