@@ -102,6 +102,30 @@ TEST(OddTokenizerJson, TruncationAndPaddingAreToldOnce) {
   }
 }
 
+/// The library draws with such a file; without its dropout it has these ids.
+TEST(OddTokenizerJson, ADropoutIsToldAndNotDrawn) {
+  const testing::TemporaryFolder folder;
+  core::Json json = core::parse_json(core::read_file(testing::golden_file("byte_level_plain.tokenizer.json")), "file");
+  const auto plain = load_tokenizer(testing::golden_file("byte_level_plain.tokenizer.json"));
+  const std::string text = "the river and the song of the interpreters";
+  for (const double dropout : {0.0, 0.5}) {
+    json["model"]["dropout"] = dropout;
+    core::write_file(folder / "tokenizer.json", json.dump());
+    std::vector<std::string> told;
+    const auto log = [&](core::LogLevel, std::string_view message) { told.emplace_back(message); };
+    const auto tokenizer = open_tokenizer_file(folder / "tokenizer.json", {.log = log});
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(tokenizer->encode(text), plain->encode(text));
+    if (dropout == 0) {
+      EXPECT_TRUE(told.empty());
+      EXPECT_NO_THROW(load_tokenizer(folder / "tokenizer.json"));
+    } else {
+      EXPECT_THAT(told, ElementsAre(HasSubstr("model.dropout: 0.5 is ignored")));
+      EXPECT_THAT(testing::error_of([&] { load_tokenizer(folder / "tokenizer.json"); }),
+                  HasSubstr("(data.subword_regularization)"));
+    }
+  }
+}
+
 TEST(OddTokenizerJson, PostProcessorsThatDoMoreAreRefused) {
   const testing::TemporaryFolder folder;
   core::Json file = core::load_json(testing::golden_file("odd_files.json").string())[0]["file"];

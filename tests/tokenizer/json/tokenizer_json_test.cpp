@@ -103,7 +103,8 @@ TEST(TokenizerJson, ByteFallbackWithoutBytesNeverFallsBack) {
 TEST(TokenizerJson, RefusesUnsupportedPartsByName) {
   EXPECT_THAT(error_with("/version", "2.0"), HasSubstr("2.0"));
   EXPECT_THAT(error_with("/model/type", "Unigram"), HasSubstr("Unigram"));
-  EXPECT_THAT(error_with("/model/dropout", 0.1), HasSubstr("dropout"));
+  EXPECT_THAT(error_with("/model/dropout", 0.1), HasSubstr("model.dropout: 0.1: a file that draws its pieces"));
+  EXPECT_THAT(error_with("/model/dropout", "x"), HasSubstr("expected a number"));
   EXPECT_THAT(error_with("/model/continuing_subword_prefix", "##"), HasSubstr("continuing_subword_prefix"));
   EXPECT_THAT(error_with("/model/end_of_word_suffix", "</w>"), HasSubstr("end_of_word_suffix"));
   EXPECT_THAT(error_with("/model/surprise", 1), HasSubstr("surprise"));

@@ -29,9 +29,10 @@ ModelPart read_model_options(const JsonPart& model) {
           model.where(), Quoted{model_type(model)});
   model.allow({"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
                "byte_fallback", "ignore_merges", "vocab", "merges"});
-  if (!model.is_null("dropout") && model.get("dropout") != 0) unsupported(model.where(), "a stored dropout");
   if (!model.is_null("continuing_subword_prefix") && !model.text("continuing_subword_prefix").empty())
-    unsupported(model.where(), "continuing_subword_prefix");
+    core::fail(ErrorCode::kUnsupported,
+               "{}: continuing_subword_prefix is not supported in a model of merges; learn the vocabulary without it",
+               model.where());
   ModelPart result;
   if (!model.is_null("end_of_word_suffix")) result.suffix = model.text("end_of_word_suffix");
   result.definition.fuse_unknown = model.flag("fuse_unk");

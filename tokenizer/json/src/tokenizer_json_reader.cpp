@@ -48,6 +48,21 @@ void check_top(const JsonPart& top, const core::LogSink& log) {
                                                       : "truncation and padding are"));
 }
 
+/// Reports or refuses a stored dropout. With such a file the library draws the pieces of each text. A caller without a
+/// log, such as a training, could not report that nothing is drawn here, so it gets an error.
+void check_dropout(const JsonPart& model, const core::LogSink& log) {
+  if (model.is_null("dropout") || model.get("dropout") == 0) return;
+  require(model.get("dropout").is_number(), ErrorCode::kBadInput, "{}: expected a number, not {}", model.at("dropout"),
+          model.get("dropout").type_name());
+  require(static_cast<bool>(log), ErrorCode::kUnsupported,
+          "{}: {}: a file that draws its pieces is not supported; set it to null, and let the training draw "
+          "(data.subword_regularization)",
+          model.at("dropout"), model.get("dropout").dump());
+  core::log(log, core::LogLevel::kWarning,
+            fmt::format("{}: {} is ignored: a text has the same pieces each time; `mode` dropout draws them",
+                        model.at("dropout"), model.get("dropout").dump()));
+}
+
 /// These add special tokens or move offsets, which encode() does not.
 void check_post_processor(const JsonPart& part, bool byte_level) {
   const std::string type = part.type();
@@ -169,6 +184,7 @@ BpeDefinition read_tokenizer_json(std::string_view text, const std::string& name
   const TokenizerDocument document = parse_tokenizer_document(text, name);
   const JsonPart top(document.rest, name);
   check_top(top, log);
+  check_dropout(child(top, "model"), log);
   return read_layout(top, document);
 }
 
@@ -177,6 +193,7 @@ std::variant<BpeDefinition, ComposedDefinition> read_any_tokenizer_json(std::str
   const TokenizerDocument document = parse_tokenizer_document(text, name);
   const JsonPart top(document.rest, name);
   check_top(top, log);
+  if (model_type(child(top, "model")) == "BPE") check_dropout(child(top, "model"), log);
   if (model_type(child(top, "model")) == "BPE") try {
       return read_layout(top, document);
     } catch (const core::Error& error) {
