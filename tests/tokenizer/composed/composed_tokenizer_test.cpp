@@ -17,6 +17,7 @@ namespace dragoman::tokenizer {
 namespace {
 
 using core::ErrorCode;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const core::Json& golden() {
@@ -121,6 +122,19 @@ TEST(ComposedTokenizer, WithoutADecoderPiecesAreJoinedBySpaces) {
   EXPECT_EQ(tokenizer->encode("a  b!c"), (std::vector<std::int32_t>{1, 2, 0, 0}));
   EXPECT_EQ(tokenizer->decode(std::vector{1, 2, 0}), "a b u");
   EXPECT_EQ(open_json(word_level(""))->encode("a b"), std::vector<std::int32_t>{3});
+}
+
+/// Offsets of tokenizers 0.23, in bytes.
+TEST(ComposedTokenizer, CharactersThatGetSpacesAroundThemHaveTheirBytes) {
+  const auto tokenizer = open_json(R"({"version": "1.0", "added_tokens": [],
+      "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "lowercase": true,
+                     "strip_accents": null},
+      "pre_tokenizer": {"type": "BertPreTokenizer"}, "post_processor": null,
+      "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true},
+      "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+                "max_input_chars_per_word": 100, "vocab": {"[UNK]": 0, "\u4e2d": 1, "\u6587": 2, "tok": 3}}})");
+  EXPECT_THAT(tokenizer->encode_pieces("\u4E2D\u6587 tok\u4E2D"),
+              ElementsAre(Piece{1, 0, 3}, Piece{2, 3, 6}, Piece{3, 7, 10}, Piece{1, 10, 13}));
 }
 
 TEST(ComposedTokenizer, ReadersNameWhatTheyDoNotKnow) {
