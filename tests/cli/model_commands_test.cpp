@@ -171,6 +171,21 @@ TEST_F(EnsembleOption, TranslatesWithConstraintsAndSaysWhatItCannot) {
   }
 }
 
+/// With itself, in the files of another toolkit and as the model folder that was made of them.
+TEST_F(EnsembleOption, TakesModelsOfOtherToolkitsWithTheSamePieces) {
+  const std::string golden = in_source("tests/formats/golden/marian/");
+  std::ofstream(folder_ / "q.txt") << "a man reads the book\ntwo dogs run\n";
+  ASSERT_EQ(run("convert '" + golden + "untied' --output converted --quiet").status, 0);
+  const std::string text = "translate --quiet --model '" + golden + "untied' q.txt ";
+  const std::string expected = output_of(text);
+  EXPECT_EQ(output_of(text + "--ensemble '" + golden + "untied'"), expected);
+  EXPECT_EQ(output_of(text + "--ensemble converted"), expected);
+  EXPECT_EQ(output_of("translate --quiet --model converted q.txt --ensemble '" + golden + "untied'"), expected);
+  const Outcome other = run(text + "--ensemble '" + golden + "opus'");
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.error, HasSubstr("opus: the pieces of the source are other than those of"));
+}
+
 using TuneCommand = ModelCommands;
 
 /// What it says of each setting is what `translate` and `evaluate` say.

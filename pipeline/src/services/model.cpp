@@ -33,7 +33,8 @@ tensor::ComputeType find_compute_type(const std::filesystem::path& folder, const
   }
 }
 
-/// Equal ids must be equal pieces in all models of an ensemble.
+/// Equal ids must be equal pieces in all models of an ensemble. This check compares model folders before their weights
+/// are read.
 void require_same_tokenizers(const std::filesystem::path& folder, const std::filesystem::path& first) {
   using formats::ModelFiles;
   const auto demand = [&](bool same, std::string_view what) {
@@ -51,6 +52,27 @@ void require_same_tokenizers(const std::filesystem::path& folder, const std::fil
                (!there || formats::sha256_of_file(folder / name) == formats::sha256_of_file(first / name)),
            name);
   }
+}
+
+bool have_same_pieces(const tokenizer::Tokenizer& a, const tokenizer::Tokenizer& b) {
+  if (a.size() != b.size()) return false;
+  for (std::int32_t id = 0; id < a.size(); ++id)
+    if (a.piece(id) != b.piece(id)) return false;
+  return true;
+}
+
+/// The check for pairs with a model of another toolkit, whose tokenizer files may differ although the pieces are the
+/// same.
+void require_same_pieces(const plugins::LoadedModel& model, const std::filesystem::path& path,
+                         const plugins::LoadedModel& first, const std::filesystem::path& first_path) {
+  const auto demand = [&](bool same, std::string_view what) {
+    core::require(same, core::ErrorCode::kBadInput,
+                  "{}: {} other than those of {}; models that translate together need the same pieces and languages",
+                  path.string(), what, first_path.string());
+  };
+  demand(have_same_pieces(*model.source_tokenizer, *first.source_tokenizer), "the pieces of the source are");
+  demand(have_same_pieces(*model.target_tokenizer, *first.target_tokenizer), "the pieces of the target are");
+  demand(model.config.languages == first.config.languages, "its languages are");
 }
 
 }  // namespace
@@ -81,8 +103,10 @@ struct Model::Impl {
     weights = ensemble.weights;
     mean = ensemble.mean;
     for (const std::string& other : ensemble.models) {
-      require_same_tokenizers(other, path);
+      const bool folders = formats::is_model_folder(path) && formats::is_model_folder(other);
+      if (folders) require_same_tokenizers(other, path);
       others.emplace_back(other, *host, options);
+      if (!folders) require_same_pieces(others.back().impl_->loaded, other, loaded, path);
     }
     try {
       view().spec();
