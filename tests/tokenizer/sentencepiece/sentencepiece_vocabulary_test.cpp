@@ -63,6 +63,18 @@ TEST(SentencePieceVocabulary, ScoresAndListsWithoutAPieceAreRefused) {
   EXPECT_THAT(error_with("a\t3\n", 4), HasSubstr("no piece in it has the count 4"));
 }
 
+TEST(SentencePieceVocabulary, AListOfAnotherModelIsRefused) {
+  const testing::TemporaryFolder folder;
+  for (const char* name : {"plain", "unigram_plain"}) {
+    core::write_file(folder / "v.tsv", "zork\t7\nblarf\t9\n");
+    EXPECT_THAT(testing::error_of(
+                    [&] { open_tokenizer_file(testing::sentencepiece_model(name), {.vocabulary = folder / "v.tsv"}); }),
+                HasSubstr("`vocabulary` lists no piece of this model"));
+    core::write_file(folder / "v.tsv", "zork\t7\na\t9\n");
+    EXPECT_NO_THROW(open_tokenizer_file(testing::sentencepiece_model(name), {.vocabulary = folder / "v.tsv"}));
+  }
+}
+
 /// As fairseq's dict.txt has it: spm_encode takes the line for one piece, and cuts all words into characters.
 TEST(SentencePieceVocabulary, ASpaceBeforeTheCountIsRefused) {
   const testing::TemporaryFolder folder;
@@ -73,7 +85,7 @@ TEST(SentencePieceVocabulary, ASpaceBeforeTheCountIsRefused) {
                 }),
                 HasSubstr("dict.txt: line 2: there is a space before the count"));
   }
-  core::write_file(folder / "dict.txt", "New York\nNew 5\t7\n");
+  core::write_file(folder / "dict.txt", "a\nNew York\nNew 5\t7\n");
   EXPECT_NO_THROW(open_tokenizer_file(testing::sentencepiece_model("plain"), {.vocabulary = folder / "dict.txt"}));
 }
 

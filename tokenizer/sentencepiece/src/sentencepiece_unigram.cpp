@@ -2,6 +2,8 @@
 
 #include "sentencepiece/sentencepiece_files.h"
 
+#include <algorithm>
+
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
@@ -40,6 +42,11 @@ SentencePieceModel parse_restricted_model(std::string_view bytes, const std::str
   Model model = parse_sentencepiece_model(bytes, name);
   check_byte_pieces(model, name);
   if (vocabulary == nullptr) return model;
+  const auto is_listed = [&](const Model::Piece& piece) { return vocabulary->contains(piece.text); };
+  require(std::ranges::any_of(model.pieces, is_listed), ErrorCode::kBadInput,
+          "{}: `vocabulary` lists no piece of this model, so all words would fall into characters; name the list that "
+          "was made with this model",
+          name);
   for (Model::Piece& piece : model.pieces)
     if (piece.type == Model::kNormal || piece.type == Model::kUnused)
       piece.type = vocabulary->contains(piece.text) || is_one_character(piece.text) ? Model::kNormal : Model::kUnused;
