@@ -2,6 +2,7 @@
 
 #include "program/command.h"
 #include "program/common_options.h"
+#include "program/cut_file_watch.h"
 #include "program/flag_wording.h"
 #include "program/interrupt_watch.h"
 #include "program/removed_options.h"
@@ -234,6 +235,7 @@ int run_program(const std::vector<std::string>& arguments) {
   // A closed pipe and a file that may not grow are write errors, so that outputs are left in order.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  watch_for_cut_files();
   try {
     const int status = dispatch(arguments);
     finish_standard_output();

@@ -3,6 +3,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -11,11 +14,41 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/lfs_pointer.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::formats {
 namespace {
 
 using core::ErrorCode;
+
+/// A mapping and its file, for signal handlers: they take no lock and no memory.
+struct Mapping {
+  std::atomic<bool> is_taken = false;
+  std::atomic<const std::byte*> begin = nullptr;  ///< nullptr until the other members are set
+  std::atomic<const std::byte*> end = nullptr;
+  std::array<char, 256> name{};
+};
+
+/// Mappings beyond these have no name in a message.
+std::array<Mapping, 1024> mappings;
+
+void note_mapping(std::span<const std::byte> bytes, const std::string& file) {
+  const auto free = std::ranges::find_if(mappings, [](Mapping& mapping) { return !mapping.is_taken.exchange(true); });
+  if (free == mappings.end()) return;
+  const std::string name = core::printable(file, free->name.size() - sizeof("..."));
+  free->name.fill('\0');
+  std::ranges::copy(name.substr(0, free->name.size() - 1), free->name.begin());
+  free->end = bytes.data() + bytes.size();
+  free->begin = bytes.data();
+}
+
+void forget_mapping(std::span<const std::byte> bytes) noexcept {
+  const auto noted =
+      std::ranges::find_if(mappings, [&](const Mapping& mapping) { return mapping.begin == bytes.data(); });
+  if (noted == mappings.end()) return;
+  noted->begin = nullptr;
+  noted->is_taken = false;
+}
 
 std::span<const std::byte> map(int fd, const std::string& name) {
   struct stat status {};
@@ -38,6 +71,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
                 path.string(), std::strerror(errno));
   try {
     bytes_ = map(fd, path.string());
+    if (!bytes_.empty()) note_mapping(bytes_, path.string());
     core::require_no_lfs_pointer({reinterpret_cast<const char*>(bytes_.data()), bytes_.size()}, path.string());
   } catch (...) {
     ::close(fd);
@@ -52,7 +86,16 @@ MappedFile::~MappedFile() {
 }
 
 void MappedFile::unmap() noexcept {
-  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  if (bytes_.empty()) return;
+  forget_mapping(bytes_);
+  ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+const char* name_of_mapped_file(const void* address) noexcept {
+  for (const Mapping& mapping : mappings)
+    if (const std::byte* const begin = mapping.begin; begin != nullptr && address >= begin && address < mapping.end)
+      return mapping.name.data();
+  return nullptr;
 }
 
 void release_pages(const void* data, std::size_t bytes) noexcept {
