@@ -55,6 +55,23 @@ TEST_F(VocabularyCommandsTest, EditsSayWhichIdsBecomeWhich) {
   EXPECT_EQ(content("both.json"), content("t.json"));
 }
 
+/// As a training of the library tokenizers with BPE-dropout saves it.
+TEST_F(VocabularyCommandsTest, AStoredDropoutIsIgnoredWithAWarning) {
+  core::Json file = core::Json::parse(content("t.json"));
+  file["model"]["dropout"] = 0.5;
+  write("drawn.json", file.dump());
+  const std::string warning = "drawn.json.model.dropout: 0.5 is ignored";
+  for (const std::string command :
+       {"encode -t drawn.json text.txt", "verify drawn.json t.json text.txt", "inspect drawn.json --corpus text.txt",
+        "vocab truncate drawn.json --size 266 --output out.json", "convert drawn.json --output out.json",
+        "prepare text.txt text.txt --unit pieces --tokenizer drawn.json"}) {
+    const Outcome outcome = run(command);
+    EXPECT_EQ(outcome.status, 0) << command << ": " << outcome.error;
+    EXPECT_THAT(outcome.error, HasSubstr(warning)) << command;
+  }
+  EXPECT_EQ(run("encode -q -t drawn.json text.txt").output, run("encode -q -t t.json text.txt").output);
+}
+
 TEST_F(VocabularyCommandsTest, WrongUsageSaysWhatIsMissing) {
   for (const auto& [arguments, part] : {std::pair("vocab prun t.json -o x", "truncate, prune, extend or merge"),
                                         {"vocab merge t.json -o x", "takes 2 tokenizer files, not 1"},

@@ -50,7 +50,7 @@ class Prepare final : public Command {
   void run(const Session& session) override {
     read_inputs();
     read_outputs();
-    read_filters();
+    read_filters(session.log);
     const corpus::PrepareSummary summary = corpus::prepare(prepare_, session.progress, session.stop);
     const std::string text = json_ ? core::one_line(corpus::to_json(summary, prepare_.filters.unit)) + "\n"
                                    : corpus::describe(summary, prepare_.filters.unit);
@@ -238,7 +238,7 @@ class Prepare final : public Command {
     throw UsageError(fmt::format("{}: name two files, or one in .tsv or .jsonl, or give --output-format", option));
   }
 
-  void read_filters() {
+  void read_filters(const core::LogSink& log) {
     corpus::FilterOptions& filter = prepare_.filters;
     const auto unit = std::ranges::find(kUnits, unit_);
     if (unit == std::end(kUnits)) throw UsageError("--unit must be words, characters or pieces");
@@ -246,8 +246,9 @@ class Prepare final : public Command {
     if ((filter.unit == corpus::LengthUnit::kPieces) == tokenizers_.empty() || tokenizers_.size() > 2)
       throw UsageError("--unit pieces goes with --tokenizer, of which there are one or two");
     if (!tokenizers_.empty()) {
-      prepare_.source_pieces = piece_counter(tokenizers_.front());
-      prepare_.target_pieces = tokenizers_.size() == 1 ? prepare_.source_pieces : piece_counter(tokenizers_.back());
+      prepare_.source_pieces = piece_counter(tokenizers_.front(), log);
+      prepare_.target_pieces =
+          tokenizers_.size() == 1 ? prepare_.source_pieces : piece_counter(tokenizers_.back(), log);
     }
     if (filter.minimum_length > filter.maximum_length) throw UsageError("--min-length is more than --max-length");
     if (filter.maximum_ratio > 0 && filter.maximum_ratio < 1)
@@ -260,8 +261,8 @@ class Prepare final : public Command {
     prepare_.duplicates = duplicates();
   }
 
-  static corpus::PieceCounter piece_counter(const std::string& path) {
-    const std::shared_ptr<const tokenizer::Tokenizer> tokenizer = tokenizer::open_tokenizer_file(path, {});
+  static corpus::PieceCounter piece_counter(const std::string& path, const core::LogSink& log) {
+    const std::shared_ptr<const tokenizer::Tokenizer> tokenizer = tokenizer::open_tokenizer_file(path, {.log = log});
     return [tokenizer](std::string_view text) { return tokenizer->encode(text).size(); };
   }
 

@@ -37,6 +37,7 @@ class Verify final : public Command {
     coding.format = line_format(format_);
     tokenizer::ReadOptions read = tokenizer_options_.read_options();
     read.for_several = true;
+    read.log = session.log;
     const auto first = tokenizer::open_tokenizer_file(first_, read);
     const auto second = tokenizer::open_tokenizer_file(second_, read);
     const auto result =

@@ -94,26 +94,28 @@ class Vocab final : public Command {
     if (core::same_file(map_, file)) throw UsageError(fmt::format("--map {}: is the tokenizer file {}", map_, file));
   }
 
-  BpeDefinition read(const std::string& path) const {
-    return tokenizer::read_tokenizer_file(path, tokenizer_options_.read_options());
+  BpeDefinition read(const std::string& path, const Session& session) const {
+    tokenizer::ReadOptions options = tokenizer_options_.read_options();
+    options.log = session.log;
+    return tokenizer::read_tokenizer_file(path, options);
   }
 
   VocabularyEdit edit(const Session& session) const {
-    if (action_ == "truncate") return truncated();
+    if (action_ == "truncate") return truncated(session);
     if (action_ == "prune") return pruned(session);
     if (action_ == "extend") return extended(session);
-    if (action_ == "merge") return merge_vocabularies(read(files_[0]), read(files_[1]));
+    if (action_ == "merge") return merge_vocabularies(read(files_[0], session), read(files_[1], session));
     throw UsageError("vocab " + action_ + ": must be truncate, prune, extend or merge");
   }
 
-  VocabularyEdit truncated() const {
+  VocabularyEdit truncated(const Session& session) const {
     if (size_ == 0) throw UsageError("vocab truncate needs --size");
-    return truncate(read(files_[0]), size_);
+    return truncate(read(files_[0], session), size_);
   }
 
   VocabularyEdit pruned(const Session& session) const {
     if (corpus_.empty()) throw UsageError("vocab prune needs --corpus");
-    const tokenizer::BpeTokenizer full(read(files_[0]), files_[0]);
+    const tokenizer::BpeTokenizer full(read(files_[0], session), files_[0]);
     const auto statistics =
         tokenizer::measure_corpus(full, expand_files(corpus_), threads_, session.progress, session.stop);
     core::require(statistics.pieces > 0, core::ErrorCode::kBadInput,
@@ -128,7 +130,7 @@ class Vocab final : public Command {
     if (!symbols_file_.empty()) append_user_symbols(symbols_file_, symbols);
     if (special_.empty() && symbols.empty() && corpus_.empty())
       throw UsageError("vocab extend needs --special, --user-symbol, --user-symbols-file or --corpus");
-    VocabularyEdit edit = extend(read(files_[0]), special_, symbols);
+    VocabularyEdit edit = extend(read(files_[0], session), special_, symbols);
     if (corpus_.empty()) return edit;
     if (size_ == 0) throw UsageError("vocab extend --corpus needs --size");
     tokenizer::CorpusExtension options = extension_;

@@ -106,6 +106,7 @@ class Inspect final : public Command {
   void run(const Session& session) override {
     const Inspector& inspector = find_inspector(path_);
     check_options(inspector);
+    options_.log = session.log;
     Report report;
     report.add_value("path", path_);
     report.add_value("kind", inspector.kind);
@@ -203,7 +204,8 @@ class Inspect final : public Command {
   }
 
   Report measure(const Session& session) const {
-    const auto tokenizer = tokenizer::load_tokenizer(path_);
+    // Its file was described before, and warnings about it are printed then.
+    const auto tokenizer = tokenizer::open_tokenizer_file(path_, {.log = [](core::LogLevel, std::string_view) {}});
     return describe_corpus(*tokenizer, tokenizer::measure_corpus(*tokenizer, expand_files(corpus_), threads_,
                                                                  session.progress, session.stop));
   }

@@ -5,11 +5,14 @@
 #include <filesystem>
 #include <string_view>
 
+#include <dragoman/core/log.h>
+
 namespace dragoman::cli {
 
 struct InspectOptions {
   bool verify = false;   ///< compare with SHA256SUMS, and an import with its reference
   bool tensors = false;  ///< list each
+  core::LogSink log = {};
 };
 
 /// One kind of thing that can be inspected. They are asked in order, and the first that recognises the path describes

@@ -247,11 +247,11 @@ bool is_tokenizer(const std::filesystem::path& path) {
   }
 }
 
-Report describe_tokenizer_file(const std::filesystem::path& path, const InspectOptions&) {
+Report describe_tokenizer_file(const std::filesystem::path& path, const InspectOptions& options) {
   constexpr std::size_t kEnough = 1 << 16;
   Report report;
   report.add("format", tokenizer::name_of(tokenizer::recognise(path, core::read_beginning(path, kEnough))));
-  report.append(describe_tokenizer(*tokenizer::load_tokenizer(path), "tokenizer"));
+  report.append(describe_tokenizer(*tokenizer::open_tokenizer_file(path, {.log = options.log}), "tokenizer"));
   return report;
 }
 
