@@ -20,7 +20,7 @@ set(DRAGOMAN_CUDA_CODE "-gencode=arch=compute_80,code=sm_80;-gencode=arch=comput
   "nvcc's options for the GPUs that are compiled for")
 
 # dragoman_cuda_objects(plugin objects usage SOURCES file.cu... INCLUDE folder...): compiles the kernels of a plugin. `objects` becomes the list
-# of object files, `usage` that of what ptxas said of each kernel (its registers), for a test.
+# of object files, each with the lines of its instructions, for profilers and compute-sanitizer; `usage` becomes that of what ptxas said of each kernel (its registers), for a test.
 function(dragoman_cuda_objects plugin objects usage)
   cmake_parse_arguments(ARG "" "" "SOURCES;INCLUDE" ${ARGN})
   list(TRANSFORM ARG_INCLUDE PREPEND -I)
@@ -31,7 +31,7 @@ function(dragoman_cuda_objects plugin objects usage)
     set(object ${PROJECT_BINARY_DIR}/cuda/${plugin}/${name}.cu.o)
     add_custom_command(OUTPUT ${object}
       COMMAND sh -c "\"$@\" 2>\"$0\" || { cat \"$0\" >&2; exit 1; }" ${object}.usage
-        ${DRAGOMAN_NVCC} -std=c++20 -O3 -Xptxas -v ${DRAGOMAN_CUDA_CODE} -Xcompiler -fPIC,-fvisibility=hidden
+        ${DRAGOMAN_NVCC} -std=c++20 -O3 -lineinfo -Xptxas -v ${DRAGOMAN_CUDA_CODE} -Xcompiler -fPIC,-fvisibility=hidden
         ${ARG_INCLUDE} -MD -MF ${object}.d -c ${source} -o ${object}
       DEPENDS ${source}
       DEPFILE ${object}.d
