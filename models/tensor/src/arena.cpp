@@ -72,6 +72,8 @@ void DeviceMemory::clear(void* data, std::size_t bytes) {
   if (bytes > 0) std::memset(data, 0, bytes);
 }
 
+void DeviceMemory::handed_out(void*, std::size_t) noexcept {}
+
 DeviceMemory& host_memory() {
   static HostMemory& memory = *new HostMemory;  // lives to the end, since static objects may give memory back later
   return memory;
@@ -117,6 +119,7 @@ void* Arena::allocate(std::size_t bytes) {
   block.used += bytes;
   block.peak = std::max(block.peak, block.used);
   unpoison(data, bytes);
+  memory_->handed_out(data, bytes);
   return data;
 }
 

@@ -52,6 +52,7 @@ void* FreeListArena::allocate(std::size_t bytes) {
   range.begin += bytes;
   if (range.begin == range.end) free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(place));
   unpoison(data, bytes);
+  memory_->handed_out(data, bytes);
   return data;
 }
 

@@ -52,6 +52,9 @@ class DeviceMemory {
   /// As copy(), of what kernels use that the calling thread launches afterwards. It need not be done on return.
   virtual void queue_copy(void* to, const void* from, std::size_t bytes) { copy(to, from, bytes); }
   virtual void queue_clear(void* data, std::size_t bytes) { clear(data, bytes); }
+  /// Called for memory that an arena hands out again: whoever had it before is done, and its contents are undefined.
+  /// Memory of tests refuses to have them read.
+  virtual void handed_out(void* data, std::size_t bytes) noexcept;
 };
 
 /// That of the CPU and the reference backend.
