@@ -20,12 +20,21 @@ std::shared_ptr<tensor::Backend> make_two_cuda_devices();
 
 namespace emulation {
 
-/// In which order blocks run and threads take turns between barriers. Nothing may depend on it.
+/// In which order blocks run and threads take turns between barriers. Nothing may depend on it. With kShuffled several
+/// blocks are under way at a time, and whose turn is next is drawn.
 enum class Order { kForward, kBackward, kShuffled };
 
-/// Of the launches that the calling thread makes from now on. Every launch shuffles anew, by `seed`. A GPU has orders
-/// of its own.
+/// Of the launches that the calling thread makes from now on. Every launch shuffles anew, by `seed`, which messages
+/// name. A GPU has orders of its own.
 void set_order(Order order, std::uint64_t seed = 0);
+
+/// Whether the streams of all threads are lazy: work waits until its thread waits for it, so everything that the host
+/// does in the meantime comes first. The order within a stream stays. Otherwise a launch is done when it returns.
+void set_lazy_streams(bool lazy) noexcept;
+
+/// Whether races in the device's memory are watched, in all threads: in a launch two threads use the same bytes, one of
+/// them writing, and no barrier of their block is between.
+void set_watched_races(bool watched) noexcept;
 
 /// Of all contexts of an emulated backend: how many bodies of steps were run, and how many made again without.
 struct Replays {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -25,12 +26,7 @@ namespace dragoman::testing {
 /// several threads use it at a time, a forbidden access shows only while none of them is allowed one.
 class HiddenMemory : public tensor::DeviceMemory {
  public:
-  HiddenMemory()
-      : range_(
-            static_cast<char*>(mmap(nullptr, kRange, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
-    if (range_ == MAP_FAILED) throw std::bad_alloc();
-    free_[range_] = kRange;
-  }
+  HiddenMemory() : range_(map_range()) { free_[range_] = kRange; }
   HiddenMemory(const HiddenMemory&) = delete;
   HiddenMemory& operator=(const HiddenMemory&) = delete;
   ~HiddenMemory() override {
@@ -135,6 +131,14 @@ class HiddenMemory : public tensor::DeviceMemory {
     ASAN_UNPOISON_MEMORY_REGION(range_, used_);
 #endif
   }
+  /// Where the memory begins: at a multiple of its 2^33 bytes.
+  void* range() const noexcept {
+    return range_;
+  }
+  bool has(const void* data) const noexcept {
+    return data >= range_ && data < range_ + kRange;
+  }
+
   class Open {
    public:
     explicit Open(HiddenMemory& memory) : memory_(memory) { memory_.open(); }
@@ -146,17 +150,32 @@ class HiddenMemory : public tensor::DeviceMemory {
     HiddenMemory& memory_;
   };
 
+ protected:
+  void count_wait() noexcept {
+    ++waits_;
+  }
+  std::size_t count_read() noexcept {
+    return ++reads_;
+  }
+  /// A read is waited for: of that number.
+  void count_overtaken(std::size_t number) noexcept {
+    if (reads_ > number) ++reads_overtaken_;
+  }
+  void copy_to_host(void* to, const void* from, std::size_t bytes) {
+    const Open open(*this);
+    DeviceMemory::copy_out(to, from, bytes);
+  }
+
  private:
   /// Of a device on which all that was queued has run.
   class Read final : public tensor::PendingRead {
    public:
     Read(HiddenMemory& memory, const void* device, std::size_t bytes)
-        : memory_(memory), number_(++memory.reads_), bytes_(bytes) {
-      const Open open(memory);
-      memory.DeviceMemory::copy_out(bytes_.data(), device, bytes);
+        : memory_(memory), number_(memory.count_read()), bytes_(bytes) {
+      memory.copy_to_host(bytes_.data(), device, bytes);
     }
     std::span<const std::byte> wait() override {
-      if (memory_.reads_ > number_) ++memory_.reads_overtaken_;
+      memory_.count_overtaken(number_);
       return bytes_;
     }
 
@@ -167,6 +186,16 @@ class HiddenMemory : public tensor::DeviceMemory {
   };
 
   static constexpr std::size_t kRange = std::size_t{1} << 33;
+
+  static char* map_range() {
+    void* const data = mmap(nullptr, 2 * kRange, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (data == MAP_FAILED) throw std::bad_alloc();
+    auto* const begin = static_cast<char*>(data);
+    const std::size_t before = (kRange - reinterpret_cast<std::uintptr_t>(begin) % kRange) % kRange;
+    if (before > 0) munmap(begin, before);
+    munmap(begin + before + kRange, kRange - before);
+    return begin + before;
+  }
 
   static std::size_t whole_pages(std::size_t bytes) {
     return (bytes + 4095) / 4096 * 4096;

@@ -80,21 +80,23 @@ struct Maximum {
 
 /// The same in all lanes of the warp, in a fixed order.
 template <class T, class Reduction>
-SIMT_DEVICE T reduce_warp(T value, Reduction reduction) {
-  for (int mask = kWarp / 2; mask > 0; mask /= 2) value = reduction(value, simt::shuffle_xor(value, mask));
+SIMT_DEVICE T reduce_warp(T value, Reduction reduction, const simt::Site& site = simt::Site()) {
+  for (int mask = kWarp / 2; mask > 0; mask /= 2)
+    value = reduction(value, simt::shuffle_xor(value, mask, simt::Site().within(site)));
   return value;
 }
 
 /// The same in all threads of a block of kThreads, in a fixed order. `cells`: kWarps elements, which the block uses for
 /// nothing else.
 template <class T, class Reduction>
-SIMT_DEVICE T reduce_block(T value, Reduction reduction, const Shared<T>& cells) {
-  value = reduce_warp(value, reduction);
+SIMT_DEVICE T reduce_block(T value, Reduction reduction, const Shared<T>& cells,
+                           const simt::Site& site = simt::Site()) {
+  value = reduce_warp(value, reduction, simt::Site().within(site));
   if (simt::thread_index() % kWarp == 0) cells[simt::thread_index() / kWarp] = value;
-  simt::barrier();
+  simt::barrier(simt::Site().within(site));
   T result = cells[0];
   for (int i = 1; i < kWarps; ++i) result = reduction(result, static_cast<T>(cells[i]));
-  simt::barrier();
+  simt::barrier(simt::Site().within(site));
   return result;
 }
 

@@ -42,17 +42,25 @@ SIMT_DEVICE std::int64_t block_count() {
   return gridDim.x;
 }
 
+/// Where a kernel calls a barrier or a shuffle, as a default argument. Threads must meet at one place of the source,
+/// which the emulation verifies and a GPU does not. A function that contains one passes its caller's on:
+/// shuffle(value, lane, Site().within(caller)).
+class Site {
+ public:
+  SIMT_DEVICE Site within(const Site&) const { return {}; }
+};
+
 /// What threads of the block wrote to shared memory before it, others may read after it.
-SIMT_DEVICE void barrier() {
+SIMT_DEVICE void barrier(const Site& = Site()) {
   __syncthreads();
 }
 /// The value of the lane whose number differs in the bits of `mask`, or of `lane`.
 template <class T>
-SIMT_DEVICE T shuffle_xor(T value, int mask) {
+SIMT_DEVICE T shuffle_xor(T value, int mask, const Site& = Site()) {
   return __shfl_xor_sync(0xFFFFFFFFU, value, mask);
 }
 template <class T>
-SIMT_DEVICE T shuffle(T value, int lane) {
+SIMT_DEVICE T shuffle(T value, int lane, const Site& = Site()) {
   return __shfl_sync(0xFFFFFFFFU, value, lane);
 }
 

@@ -1,3 +1,4 @@
+#include "access.h"
 #include "emulated_backend.h"
 #include "simt.h"
 
@@ -222,6 +223,63 @@ struct ShuffleOfSome {
 TEST_P(InOrder, WhatSomeThreadsNeverReachIsFound) {
   EXPECT_THAT(failure_of(BarrierOfSome{}, 64), HasSubstr("barrier"));
   EXPECT_THAT(failure_of(ShuffleOfSome{}, 64), HasSubstr("in a shuffle that not all of their warp reach"));
+}
+
+/// Threads of one block, or of one warp, come to different places.
+struct BarriersAtTwoPlaces {
+  void operator()() const {
+    if (simt::thread_index() < 32)
+      simt::barrier();
+    else
+      simt::barrier();
+  }
+};
+struct ShufflesAtTwoPlaces {
+  void operator()() const {
+    if (simt::thread_index() % 2 == 0)
+      static_cast<void>(simt::shuffle(1, 0));
+    else
+      static_cast<void>(simt::shuffle_xor(2, 1));
+  }
+};
+struct BallotBesideShuffle {
+  void operator()() const {
+    if (simt::thread_index() == 5)
+      static_cast<void>(simt::ballot(true));
+    else
+      static_cast<void>(simt::shuffle(1, 0));
+  }
+};
+/// The shuffle is the same, and its callers are not.
+struct ReductionsAtTwoPlaces {
+  void operator()() const {
+    if (simt::thread_index() % 2 == 0)
+      static_cast<void>(device::reduce_warp(1.0F, device::Sum()));
+    else
+      static_cast<void>(device::reduce_warp(2.0F, device::Sum()));
+  }
+};
+struct BlockReductionsAtTwoPlaces {
+  void operator()() const {
+    simt::SharedMemory memory;
+    const auto cells = memory.take<float>(device::kWarps);
+    const auto others = memory.take<float>(device::kWarps);
+    if (simt::thread_index() < 128)
+      static_cast<void>(device::reduce_block(1.0F, device::Sum(), cells));
+    else
+      static_cast<void>(device::reduce_block(1.0F, device::Sum(), others));
+  }
+};
+TEST_P(InOrder, ThreadsMeetAtOnePlaceOfTheSource) {
+  const auto at_two_places = [](const char* what) {
+    return ::testing::ContainsRegex(
+        std::string(what) + " at emulation_test.cpp:[0-9]+.*, though thread [0-9]+ waits at emulation_test.cpp:");
+  };
+  EXPECT_THAT(failure_of(BarriersAtTwoPlaces{}, 64), at_two_places("a barrier"));
+  EXPECT_THAT(failure_of(ShufflesAtTwoPlaces{}, 32), at_two_places("a shuffle"));
+  EXPECT_THAT(failure_of(BallotBesideShuffle{}, 32), at_two_places("a shuffle"));
+  EXPECT_THAT(failure_of(ReductionsAtTwoPlaces{}, 32), at_two_places("a shuffle"));
+  EXPECT_THAT(failure_of(BlockReductionsAtTwoPlaces{}, 256, 64), at_two_places("a barrier"));
 }
 
 TEST(Emulation, ALaunchThatNoDeviceWouldTakeIsRefused) {

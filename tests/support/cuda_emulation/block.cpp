@@ -1,11 +1,12 @@
 #include "block.h"
 
+#include "launch.h"
+#include "watch.h"
+
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
-#include <map>
-#include <mutex>
-#include <numeric>
-#include <random>
 #include <stdexcept>
 #include <utility>
 
@@ -23,42 +24,7 @@ namespace {
 
 constexpr std::size_t kStack = std::size_t{64} << 10;
 
-struct Settings {
-  Order order = Order::kForward;
-  std::mt19937_64 random{0};
-  std::uint64_t launches = 0;
-  struct Kernel {
-    std::string_view function;
-    std::uint64_t launches = 0;
-  };
-  std::map<void (*)(const void*), Kernel> kernels;
-};
-Settings& settings() {
-  thread_local Settings of_thread;
-  return of_thread;
-}
-
-thread_local Block* running = nullptr;
-thread_local std::vector<KeptLaunch> kept;
-thread_local bool keeps = false;
-thread_local int device_in_use = 0;
-
-struct Gates {
-  std::mutex mutex;
-  std::vector<const MemoryGate*> all;
-};
-Gates& gates() {
-  static Gates of_program;
-  return of_program;
-}
-
-std::vector<std::int64_t> ordered(std::int64_t count) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
-  std::iota(order.begin(), order.end(), 0);
-  if (settings().order == Order::kBackward) std::reverse(order.begin(), order.end());
-  if (settings().order == Order::kShuffled) std::shuffle(order.begin(), order.end(), settings().random);
-  return order;
-}
+thread_local Block* running_block = nullptr;
 
 }  // namespace
 
@@ -149,8 +115,18 @@ class Fiber {
   boost::context::fiber fiber_;  // last: it starts with what stands above
 };
 
-Block& Block::current() noexcept {
-  return *running;
+namespace {
+
+/// Fibers of the host's thread, so that a launch need not make stacks.
+std::vector<std::unique_ptr<Fiber>>& spare() {
+  thread_local std::vector<std::unique_ptr<Fiber>> of_thread;
+  return of_thread;
+}
+
+}  // namespace
+
+Block* Block::running() noexcept {
+  return running_block;
 }
 
 Block::Block(int threads, std::size_t shared, void (*kernel)(const void*), const void* copy)
@@ -160,20 +136,38 @@ Block::Block(int threads, std::size_t shared, void (*kernel)(const void*), const
       states_(static_cast<std::size_t>(threads)),
       warps_(static_cast<std::size_t>((threads + kWarp - 1) / kWarp)),
       shared_(shared),
-      cells_((shared + 3) / 4),
-      copies_(static_cast<std::size_t>(threads)) {
-  if (threads < 1 || threads > kMaxThreads) throw std::runtime_error(fmt::format("a block of {} threads", threads));
-  if (shared > kMaxShared) throw std::runtime_error(fmt::format("a block with {} bytes of shared memory", shared));
-}
+      cells_((shared + 3) / 4) {}
 
-Block::~Block() = default;
+Block::~Block() {
+  if (done_ < threads_) fibers_.clear();  // some stand in the middle of the kernel
+  for (auto& fiber : fibers_) spare().push_back(std::move(fiber));
+}
 
 int Block::lanes_of(int warp) const noexcept {
   return std::min(kWarp, threads_ - warp * kWarp);
 }
 
+std::string Block::describe(const std::string& what) const {
+  return fmt::format("{}, block {}, {}, thread {}: {}{}", name_of_kernel(kernel_), place_.x, place_.y, thread_, what,
+                     describe_order());
+}
+
 void Block::fail(const std::string& what) const {
-  throw std::runtime_error(fmt::format("block {}, {}, thread {}: {}", place_.x, place_.y, thread_, what));
+  throw std::runtime_error(describe(what));
+}
+
+void Block::report(const std::string& what) noexcept {
+  if (running_block == nullptr) {
+    std::fprintf(stderr, "outside of a kernel: %s\n", what.c_str());
+    std::abort();
+  }
+  if (!running_block->error_)
+    running_block->error_ = std::make_exception_ptr(std::runtime_error(running_block->describe(what)));
+}
+
+void Block::require_same_site(const char* what, const Site& site, const Site& others, int other) const {
+  if (site == others) return;
+  fail(fmt::format("{} at {}, though thread {} waits at {}", what, site.describe(), other, others.describe()));
 }
 
 void Block::run_thread(int thread) {
@@ -200,16 +194,26 @@ void Block::release_barrier() {
     if (state == State::kAtBarrier) state = State::kReady;
 }
 
-void Block::barrier() {
+void Block::barrier(const Site& site) {
   if (done_ > 0) fail("a barrier, though another thread has ended");
+  if (at_barrier_ == 0) {
+    barrier_site_ = site;
+    barrier_first_ = thread_;
+  }
+  require_same_site("a barrier", site, barrier_site_, barrier_first_);
   states_[static_cast<std::size_t>(thread_)] = State::kAtBarrier;
   if (++at_barrier_ == threads_) return release_barrier();
   wait();
 }
 
-const Deposit* Block::exchange(const Deposit& own) {
+const Deposit* Block::exchange(const Deposit& own, const Site& site) {
   const int number = thread_ / kWarp;
   Warp& warp = warps_[static_cast<std::size_t>(number)];
+  if (warp.arrived == 0) {
+    warp.site = site;
+    warp.first = thread_;
+  }
+  require_same_site("a shuffle", site, warp.site, warp.first);
   auto& deposits = warp.deposits[static_cast<std::size_t>(warp.exchanges % 2)];
   deposits[static_cast<std::size_t>(thread_ % kWarp)] = own;
   const int lanes = lanes_of(number);
@@ -227,18 +231,24 @@ const Deposit* Block::exchange(const Deposit& own) {
 void Block::copy_async(std::size_t offset, const void* from, std::size_t bytes) {
   if (offset % bytes != 0 || reinterpret_cast<std::uintptr_t>(from) % bytes != 0)
     fail(fmt::format("copies {} bytes from or to an address that is no multiple of that", bytes));
+  on_load(from, bytes, __builtin_return_address(0));
   std::vector<std::byte> nothing(bytes);
   write_shared(offset, nothing.data(), bytes);
   for (std::size_t i = offset / 4; i < (offset + bytes) / 4; ++i) cells_[i].copied = true;
-  copies_[static_cast<std::size_t>(thread_)].back().push_back({offset, from, bytes});
+  copies_of_thread().back().push_back({offset, from, bytes});
+}
+
+std::deque<Block::CopyGroup>& Block::copies_of_thread() {
+  if (copies_.empty()) copies_.assign(static_cast<std::size_t>(threads_), std::deque<CopyGroup>(1));
+  return copies_[static_cast<std::size_t>(thread_)];
 }
 
 void Block::commit_copies() {
-  copies_[static_cast<std::size_t>(thread_)].emplace_back();
+  copies_of_thread().emplace_back();
 }
 
 void Block::wait_for_copies(int left) {
-  auto& groups = copies_[static_cast<std::size_t>(thread_)];
+  auto& groups = copies_of_thread();
   for (; groups.size() > static_cast<std::size_t>(left) + 1; groups.pop_front())
     for (const Copy& copy : groups.front()) {
       for (std::size_t i = copy.offset / 4; i < (copy.offset + copy.bytes) / 4; ++i) cells_[i].copied = false;
@@ -276,132 +286,55 @@ void Block::write_shared(std::size_t offset, const void* value, std::size_t byte
   std::memcpy(shared_.data() + offset, value, bytes);
 }
 
-void Block::run(const Place& place, const std::vector<int>& order) {
-  // Fibers of the host's thread, so that a launch need not make stacks.
-  thread_local std::vector<std::unique_ptr<Fiber>> spare;
+void Block::begin(const Place& place, const std::vector<int>& order) {
   while (fibers_.size() < static_cast<std::size_t>(threads_)) {
-    if (spare.empty()) spare.push_back(std::make_unique<Fiber>());
-    fibers_.push_back(std::move(spare.back()));
-    spare.pop_back();
+    if (spare().empty()) spare().push_back(std::make_unique<Fiber>());
+    fibers_.push_back(std::move(spare().back()));
+    spare().pop_back();
   }
   place_ = place;
+  order_ = order;
+  next_ = 0;
   epoch_ = 1;
   at_barrier_ = done_ = 0;
   std::fill(states_.begin(), states_.end(), State::kReady);
   std::fill(cells_.begin(), cells_.end(), Cell());
-  std::fill(copies_.begin(), copies_.end(), std::deque<CopyGroup>(1));
+  copies_.clear();
   for (Warp& warp : warps_) warp = Warp();
-  Block* const outer = std::exchange(running, this);
-  while (done_ < threads_ && !error_) {
-    bool progress = false;
-    for (const int thread : order) {
-      if (states_[static_cast<std::size_t>(thread)] != State::kReady) continue;
-      progress = true;
-      thread_ = thread;
-      fibers_[static_cast<std::size_t>(thread)]->resume(*this, thread);
-      if (error_) break;
+}
+
+bool Block::turn(int most) {
+  Block* const outer = std::exchange(running_block, this);
+  int waiting = 0;  // of those that were looked at last
+  while (most > 0 && done_ < threads_ && !error_ && waiting < threads_) {
+    const int thread = order_[next_];
+    next_ = (next_ + 1) % order_.size();
+    if (states_[static_cast<std::size_t>(thread)] != State::kReady) {
+      ++waiting;
+      continue;
     }
-    if (progress || error_) continue;
+    waiting = 0;
+    --most;
+    thread_ = thread;
+    fibers_[static_cast<std::size_t>(thread)]->resume(*this, thread);
+  }
+  running_block = outer;
+  if (!error_ && done_ < threads_ && waiting == threads_)
     error_ = std::make_exception_ptr(std::runtime_error(
-        fmt::format("block {}, {}: {} of {} threads have ended, {} wait at a barrier, the others in a shuffle that "
-                    "not all of their warp reach",
-                    place.x, place.y, done_, threads_, at_barrier_)));
-  }
-  running = outer;
-  if (error_) {
-    fibers_.clear();  // some stand in the middle of the kernel
-    std::rethrow_exception(error_);
-  }
-  for (auto& fiber : fibers_) spare.push_back(std::move(fiber));
-  fibers_.clear();
+        fmt::format("{}, block {}, {}: {} of {} threads have ended, {} wait at a barrier, the others in a shuffle that "
+                    "not all of their warp reach{}",
+                    name_of_kernel(kernel_), place_.x, place_.y, done_, threads_, at_barrier_, describe_order())));
+  if (error_) std::rethrow_exception(error_);
+  return done_ < threads_;
 }
 
-void set_order(Order order, std::uint64_t seed) {
-  settings().order = order;
-  settings().random.seed(seed);
+void prepare_blocks() {
+  static_cast<void>(spare());
 }
 
-std::uint64_t launches() noexcept {
-  return settings().launches;
-}
-
-std::uint64_t launches(std::string_view kernel) {
-  std::uint64_t count = 0;
-  for (const auto& [address, each] : settings().kernels)
-    if (each.function.find(kernel) != std::string_view::npos) count += each.launches;
-  return count;
-}
-void name_kernel(void (*kernel)(const void*), const char* function) {
-  settings().kernels[kernel].function = function;
-}
-
-void use_device(int number) noexcept {
-  device_in_use = number;
-}
-int used_device() noexcept {
-  return device_in_use;
-}
-
-MemoryGate::MemoryGate(int device, std::function<void()> open, std::function<void()> close)
-    : device_(device), open_(std::move(open)), close_(std::move(close)) {
-  const std::lock_guard lock(gates().mutex);
-  gates().all.push_back(this);
-}
-MemoryGate::~MemoryGate() {
-  const std::lock_guard lock(gates().mutex);
-  std::erase(gates().all, this);
-}
-
-/// Those of the device that there are when a launch begins.
-class OpenGates {
- public:
-  OpenGates() {
-    const std::lock_guard lock(gates().mutex);
-    for (const MemoryGate* gate : gates().all)
-      if (gate->device_ == device_in_use) opened_.push_back(gate);
-    for (const MemoryGate* gate : opened_) gate->open_();
-  }
-  OpenGates(const OpenGates&) = delete;
-  OpenGates& operator=(const OpenGates&) = delete;
-  ~OpenGates() {
-    for (const MemoryGate* gate : opened_) gate->close_();
-  }
-
- private:
-  std::vector<const MemoryGate*> opened_;
-};
-
-void begin_capture() {
-  require_no_capture("a capture");
-  keeps = true;
-}
-std::vector<KeptLaunch> end_capture() {
-  keeps = false;
-  return std::exchange(kept, {});
-}
-bool capturing() noexcept {
-  return keeps;
-}
-void require_no_capture(const char* what) {
-  if (keeps) throw std::runtime_error(fmt::format("{} while a step is recorded", what));
-}
-
-void run_blocks(Extent grid, int threads, std::size_t shared, void (*kernel)(const void*), const void* copy,
-                std::size_t bytes) {
-  if (grid.x < 0 || grid.y < 0 || grid.x > 0x7FFFFFFF || grid.y > 65'535)
-    throw std::runtime_error(fmt::format("a grid of {} by {} blocks", grid.x, grid.y));
-  if (keeps) {
-    const auto* data = static_cast<const std::byte*>(copy);
-    kept.push_back({grid, threads, shared, kernel, {data, data + bytes}});
-    return;
-  }
-  ++settings().launches;
-  ++settings().kernels[kernel].launches;
-  const OpenGates gates_are_open;
-  Block block(threads, shared, kernel, copy);
-  std::vector<int> order;
-  for (const std::int64_t thread : ordered(threads)) order.push_back(static_cast<int>(thread));
-  for (const std::int64_t i : ordered(grid.x * grid.y)) block.run({i % grid.x, i / grid.x, grid.x}, order);
+void require_block(int threads, std::size_t shared) {
+  if (threads < 1 || threads > kMaxThreads) throw std::runtime_error(fmt::format("a block of {} threads", threads));
+  if (shared > kMaxShared) throw std::runtime_error(fmt::format("a block with {} bytes of shared memory", shared));
 }
 
 }  // namespace dragoman::testing::emulation

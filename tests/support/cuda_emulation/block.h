@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda_backend_for_tests.h"
+#include "site.h"
 
 #include <array>
 #include <cstddef>
@@ -13,11 +13,16 @@
 #include <string_view>
 #include <vector>
 
-/// How CUDA runs a kernel, on a machine without a GPU: one block after the other; the threads of a block are fibers of
-/// one thread of the host, which take turns at barriers and shuffles, in an order that a test may choose. What a GPU
-/// leaves undefined is an error here, with the place: a barrier or shuffle that some threads never reach; an element of
-/// shared memory that is read before anybody wrote it, or that two threads use, one of them writing, without a barrier
-/// between; memory that is not there.
+/// How CUDA runs a kernel, on a machine without a GPU. The threads of a block are fibers of one thread of the host,
+/// which take turns at barriers and shuffles, in an order that a test may choose. Several blocks may be under way at a
+/// time. What a GPU leaves undefined is an error here, with the kernel and the place:
+///
+///  - a barrier or shuffle that some threads never reach, or that threads reach at different places of the source;
+///  - an element of shared memory that is read before it is written, or that two threads use, one of them writing,
+///    without a barrier between;
+///  - bytes of the device's memory that are read before they are written, or that are not allocated (watch.h);
+///  - bytes of the device's memory that two threads use in one launch, one of them writing, without a barrier of their
+///    block between (races.h).
 namespace dragoman::testing::emulation {
 
 inline constexpr int kWarp = 32;
@@ -28,6 +33,7 @@ struct Place {
   std::int64_t x = 0;
   std::int64_t y = 0;
   std::int64_t count = 1;  ///< of blocks along x
+  std::uint32_t run = 0;   ///< the block's number among all of the program (races.h)
 };
 
 /// What a lane gives to the others of its warp.
@@ -39,18 +45,25 @@ class Fiber;
 class Block {
  public:
   /// Of the calling fiber.
-  static Block& current() noexcept;
+  static Block& current() noexcept { return *running(); }
+  /// nullptr outside of kernels.
+  static Block* running() noexcept;
 
   int thread() const noexcept { return thread_; }
+  /// The number of barriers that the block has passed, plus 1.
+  std::uint32_t epoch() const noexcept { return epoch_; }
   int threads() const noexcept { return threads_; }
   const Place& place() const noexcept { return place_; }
 
-  /// Throws, with the place.
+  /// Throws, with the kernel and the place.
   [[noreturn]] void fail(const std::string& what) const;
+  /// The same for code that exceptions cannot leave: the thread goes on, and the launch fails when it waits or ends.
+  /// Where no block runs, the program ends.
+  static void report(const std::string& what) noexcept;
 
-  void barrier();
+  void barrier(const Site& site);
   /// What the lanes of the calling thread's warp gave in the same call, until the next but one.
-  const Deposit* exchange(const Deposit& own);
+  const Deposit* exchange(const Deposit& own, const Site& site);
   int lanes() const noexcept { return lanes_of(thread_ / kWarp); }  ///< of the calling thread's warp
   void read_shared(std::size_t offset, void* value, std::size_t bytes);
   void write_shared(std::size_t offset, const void* value, std::size_t bytes);
@@ -65,8 +78,11 @@ class Block {
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
   ~Block();
-  /// Runs all threads to their end; std::runtime_error for what is wrong with them.
-  void run(const Place& place, const std::vector<int>& order);
+  /// Begins the block of this place, whose threads take turns in this order. The last one has ended.
+  void begin(const Place& place, const std::vector<int>& order);
+  /// Lets up to so many threads run until they wait or end. Returns false once all have ended. std::runtime_error for
+  /// what is wrong with them.
+  bool turn(int most);
 
  private:
   friend class Fiber;
@@ -74,6 +90,8 @@ class Block {
   struct Warp {
     std::array<std::array<Deposit, kWarp>, 2> deposits{};  ///< of this exchange and the one before
     int arrived = 0;
+    Site site;      ///< where the first lane of this exchange has arrived
+    int first = 0;  ///< that lane's thread
     std::uint64_t exchanges = 0;
   };
   struct Cell {
@@ -95,73 +113,35 @@ class Block {
   int lanes_of(int warp) const noexcept;
   void release_barrier();
   void run_thread(int thread);
+  std::deque<CopyGroup>& copies_of_thread();
+  void require_same_site(const char* what, const Site& site, const Site& others, int other) const;
+  std::string describe(const std::string& what) const;
 
   int threads_;
   void (*kernel_)(const void*);
   const void* copy_;
   Place place_;
+  std::vector<int> order_;
+  std::size_t next_ = 0;  ///< of order_
   int thread_ = 0;
   std::uint32_t epoch_ = 1;
   int at_barrier_ = 0;
+  Site barrier_site_;      ///< where the first thread of this barrier has arrived
+  int barrier_first_ = 0;  ///< that thread
   int done_ = 0;
   std::vector<State> states_;
   std::vector<Warp> warps_;
   std::vector<std::byte> shared_;
-  std::vector<Cell> cells_;                    ///< of each 4 bytes
-  std::vector<std::deque<CopyGroup>> copies_;  ///< of each thread; the last group is not committed yet
+  std::vector<Cell> cells_;  ///< of each 4 bytes
+  /// Of each thread; the last group is not committed yet. Empty until a thread copies.
+  std::vector<std::deque<CopyGroup>> copies_;
   std::exception_ptr error_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
 };
 
-struct Extent {
-  std::int64_t x = 1;
-  std::int64_t y = 1;
-};
-
-/// Runs kernel(copy) in all threads of all blocks; `bytes`: of the copy.
-void run_blocks(Extent grid, int threads, std::size_t shared, void (*kernel)(const void*), const void* copy,
-                std::size_t bytes);
-
-/// A launch that was kept instead of run.
-struct KeptLaunch {
-  Extent grid;
-  int threads;
-  std::size_t shared;
-  void (*kernel)(const void*);
-  std::vector<std::byte> copy;
-  void run() const { run_blocks(grid, threads, shared, kernel, copy.data(), copy.size()); }
-};
-/// From now on what the calling thread launches is kept, and not run.
-void begin_capture();
-std::vector<KeptLaunch> end_capture();
-bool capturing() noexcept;
-/// Throws while the calling thread's launches are kept: on a GPU it would end the capture.
-void require_no_capture(const char* what);
-
-/// How many kernels the calling thread has launched.
-std::uint64_t launches() noexcept;
-/// Those among them whose function's name has `kernel` in it.
-std::uint64_t launches(std::string_view kernel);
-/// `function`: the launching function as the compiler spells it, which names the kernel. A literal.
-void name_kernel(void (*kernel)(const void*), const char* function);
-
-/// What the calling thread launches from now on runs on the device of this number.
-void use_device(int number) noexcept;
-int used_device() noexcept;
-
-/// Opens memory that is closed at rest: for every launch of the program on the device, as long as the object lives.
-class MemoryGate {
- public:
-  MemoryGate(int device, std::function<void()> open, std::function<void()> close);
-  MemoryGate(const MemoryGate&) = delete;
-  MemoryGate& operator=(const MemoryGate&) = delete;
-  ~MemoryGate();
-
- private:
-  friend class OpenGates;
-  int device_;
-  std::function<void()> open_;
-  std::function<void()> close_;
-};
+/// Makes what the calling thread needs to run blocks.
+void prepare_blocks();
+/// Throws if no device has room for such blocks.
+void require_block(int threads, std::size_t shared);
 
 }  // namespace dragoman::testing::emulation

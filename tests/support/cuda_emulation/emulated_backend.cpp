@@ -1,27 +1,13 @@
 #include "emulated_backend.h"
 
-#include "elements.h"
-#include "use_device.h"
+#include "emulated_library.h"
 
 #include <utility>
 
 #include <dragoman/core/error.h>
 
-// A launch is done when it returns.
-void dragoman::backend::cuda::device::use(int number) {
-  dragoman::testing::emulation::use_device(number);
-}
-void dragoman::backend::cuda::device::wait() {
-  dragoman::testing::emulation::require_no_capture("waiting");
-}
-
 namespace dragoman::testing {
 namespace {
-
-using backend::cuda::GemmAlgorithm;
-using backend::cuda::GemmOperands;
-using backend::cuda::GemmShape;
-using backend::cuda::GemmType;
 
 const tensor::KernelTable& cuda_kernels() {
   static const tensor::KernelTable table = [] {
@@ -34,16 +20,16 @@ const tensor::KernelTable& cuda_kernels() {
 
 class KeptGraph final : public backend::cuda::LaunchGraph {
  public:
-  KeptGraph(HiddenMemory& memory, std::vector<emulation::KeptLaunch> launches)
+  KeptGraph(HiddenMemory& memory, std::vector<emulation::Work> launches)
       : memory_(memory), launches_(std::move(launches)) {}
   void launch() override {
-    memory_.allow_replay();
-    for (const emulation::KeptLaunch& launch : launches_) launch.run();
+    emulation::put([this] { memory_.allow_replay(); });
+    for (const emulation::Work& launch : launches_) emulation::put(launch);
   }
 
  private:
   HiddenMemory& memory_;
-  std::vector<emulation::KeptLaunch> launches_;
+  std::vector<emulation::Work> launches_;
 };
 
 class EmulatedCapture final : public backend::cuda::LaunchCapture {
@@ -53,121 +39,121 @@ class EmulatedCapture final : public backend::cuda::LaunchCapture {
   std::unique_ptr<backend::cuda::LaunchGraph> end() override {
     return std::make_unique<KeptGraph>(memory_, emulation::end_capture());
   }
-  void abandon() noexcept override { emulation::end_capture(); }
+  void abandon() noexcept override { emulation::abandon_capture(); }
 
  private:
   HiddenMemory& memory_;
 };
 
-/// Rows of words out of numbers of 16 bits that lie either way.
-struct GatherWords {
-  const std::uint16_t* from;
-  std::int64_t stride;
-  bool by_rows;  ///< what is summed over
-  std::int64_t inner;
-  backend::cuda::device::WordMatrix to;
-  void operator()(std::int64_t row, std::int64_t word) const {
-    backend::cuda::device::at(to, row, word) = number(row, 2 * word) | number(row, 2 * word + 1) << 16U;
-  }
-  std::uint32_t number(std::int64_t row, std::int64_t k) const {
-    return k >= inner ? 0 : from[by_rows ? k * stride + row : row * stride + k];
-  }
-};
-
-/// Products of floats and of halves by the kernels, as a library that has nothing else.
-class KernelLibrary final : public backend::cuda::GemmLibrary {
- public:
-  std::string identity() const override { return "kernels of ours"; }
-  std::vector<GemmAlgorithm> candidates(const GemmShape& shape, bool) const override {
-    if (shape.type == GemmType::kI8) return {};
-    return {{}};
-  }
-  std::optional<std::size_t> workspace(const GemmShape& shape, const GemmAlgorithm&) const override {
-    return static_cast<std::size_t>((shape.rows + shape.cols) * backend::cuda::device::words_of(shape.inner, 2)) *
-           sizeof(std::uint32_t);
-  }
-  void run(const GemmShape& shape, const GemmOperands& operands, const GemmAlgorithm&, void* workspace,
-           std::size_t) const override {
-    core::require(reinterpret_cast<std::uintptr_t>(workspace) % backend::cuda::kWorkspaceAlignment == 0,
-                  core::ErrorCode::kInternal, "a workspace at {}, which cuBLASLt would refuse", workspace);
-    namespace device = backend::cuda::device;
-    const device::Matrix c{static_cast<float*>(operands.c), shape.rows, shape.cols, shape.c_stride};
-    device::Epilogue epilogue{.accumulate = shape.accumulate};
-    if (shape.bias) epilogue.bias = {const_cast<float*>(operands.bias), 1, shape.cols, shape.cols};
-    const auto turned = [](const void* data, bool turn, std::int64_t rows, std::int64_t cols, std::int64_t stride) {
-      return device::Matrix{static_cast<float*>(const_cast<void*>(data)), turn ? cols : rows, turn ? rows : cols,
-                            stride};
-    };
-    auto* free = static_cast<std::uint32_t*>(workspace);
-    const auto words = [&](const void* data, bool by_rows, std::int64_t rows, std::int64_t stride) {
-      const std::int64_t of_row = device::words_of(shape.inner, 2);
-      const device::WordMatrix gathered{std::exchange(free, free + rows * of_row), rows, of_row, of_row};
-      device::for_each_element(
-          rows, of_row, GatherWords{static_cast<const std::uint16_t*>(data), stride, by_rows, shape.inner, gathered});
-      return gathered;
-    };
-    if (shape.type == GemmType::kF32) {
-      device::product({.a = turned(operands.a, shape.transpose_a, shape.rows, shape.inner, shape.a_stride),
-                       .transpose_a = shape.transpose_a,
-                       .b = turned(operands.b, shape.transpose_b, shape.inner, shape.cols, shape.b_stride),
-                       .transpose_b = shape.transpose_b,
-                       .c = c,
-                       .epilogue = epilogue});
-    } else {
-      const device::WordMatrix a = words(operands.a, shape.transpose_a, shape.rows, shape.a_stride);
-      const device::WordMatrix b = words(operands.b, !shape.transpose_b, shape.cols, shape.b_stride);
-      device::product_of_halves(shape.type == GemmType::kF16 ? device::Half::kF16 : device::Half::kBf16, a, b, c,
-                                epilogue);
-    }
-  }
-  double time(const GemmShape&, const GemmOperands&, const GemmAlgorithm&, void*, std::size_t) const override {
-    emulation::require_no_capture("timing");
-    return 1;
-  }
-  bool recording() const override { return emulation::capturing(); }
-};
-
 }  // namespace
 
+/// With a lazy stream the host may have handed memory back that work before it still uses.
+void EmulatedMemory::open_for_work() {
+  open();
+  if (emulation::streams_are_lazy()) allow_replay();
+}
 void* EmulatedMemory::allocate(std::size_t bytes) {
   emulation::require_no_capture("allocating");
   use_.take(bytes, device_);
   try {
-    return HiddenMemory::allocate(bytes);
+    void* const data = HiddenMemory::allocate(bytes);
+    watch_.allocated(data, bytes);
+    return data;
   } catch (...) {
     use_.give_back(bytes);
     throw;
   }
 }
+/// As the real one it waits for the calling thread's stream alone: whatever other streams have still to do with the
+/// memory finds it given back.
 void EmulatedMemory::deallocate(void* data, std::size_t bytes) noexcept {
+  emulation::spoil_capture("giving memory back");
+  emulation::wait_without_failing();
+  release_now(data, bytes);
+}
+void EmulatedMemory::release_now(void* data, std::size_t bytes) noexcept {
+  watch_.given_back(data, bytes);
   HiddenMemory::deallocate(data, bytes);
   use_.give_back(bytes);
 }
+/// In the order of the stream, since what ran before may still read it.
+void EmulatedMemory::handed_out(void* data, std::size_t bytes) noexcept {
+  if constexpr (emulation::kWatchesKernels) emulation::put([this, data, bytes] { watch_.allocated(data, bytes); });
+}
 void EmulatedMemory::copy_in(void* to, const void* from, std::size_t bytes) {
-  emulation::require_no_capture("copying to the device");
-  HiddenMemory::copy_in(to, from, bytes);
+  count_wait();
+  upload(to, from, bytes);
+  emulation::wait_for_stream();
 }
 void EmulatedMemory::upload(void* to, const void* from, std::size_t bytes) {
   emulation::require_no_capture("copying to the device");
-  HiddenMemory::upload(to, from, bytes);
+  const auto* const data = static_cast<const std::byte*>(from);
+  emulation::put([this, to, staged = std::vector(data, data + bytes)] { write_now(to, staged.data(), staged.size()); });
 }
+void EmulatedMemory::write_now(void* to, const void* from, std::size_t bytes) {
+  watch_.require_allocated(to, bytes, "a copy to the device writes");
+  HiddenMemory::upload(to, from, bytes);
+  watch_.written(to, bytes);
+}
+void EmulatedMemory::read_now(void* to, const void* from, std::size_t bytes) {
+  watch_.require_written(from, bytes, "a copy to the host reads");
+  copy_to_host(to, from, bytes);
+}
+/// That is there when the stream has come to it.
+class EmulatedMemory::Read final : public tensor::PendingRead {
+ public:
+  Read(EmulatedMemory& memory, const void* from, std::size_t bytes)
+      : memory_(memory), read_number_(memory.count_read()), room_(std::make_shared<std::vector<std::byte>>(bytes)) {
+    work_ = emulation::put([&memory, from, room = room_] { memory.read_now(room->data(), from, room->size()); });
+  }
+  std::span<const std::byte> wait() override {
+    memory_.count_overtaken(read_number_);
+    emulation::wait_for(work_);
+    return *room_;
+  }
+
+ private:
+  EmulatedMemory& memory_;
+  std::size_t read_number_;
+  std::shared_ptr<std::vector<std::byte>> room_;
+  std::uint64_t work_ = 0;
+};
 std::unique_ptr<tensor::PendingRead> EmulatedMemory::begin_read(const void* from, std::size_t bytes) {
   emulation::require_no_capture("copying from the device");
-  return HiddenMemory::begin_read(from, bytes);
+  return std::make_unique<Read>(*this, from, bytes);
 }
 void EmulatedMemory::copy_out(void* to, const void* from, std::size_t bytes) {
   emulation::require_no_capture("copying from the device");
-  HiddenMemory::copy_out(to, from, bytes);
+  count_wait();
+  emulation::wait_for_stream();
+  read_now(to, from, bytes);
+}
+void EmulatedMemory::queue_copy(void* to, const void* from, std::size_t bytes) {
+  emulation::put([this, to, from, bytes] {
+    watch_.copied(to, from, bytes);
+    HiddenMemory::queue_copy(to, from, bytes);
+  });
+}
+void EmulatedMemory::queue_clear(void* data, std::size_t bytes) {
+  emulation::put([this, data, bytes] {
+    watch_.require_allocated(data, bytes, "clearing writes");
+    HiddenMemory::queue_clear(data, bytes);
+    watch_.written(data, bytes);
+  });
 }
 void EmulatedMemory::copy(void* to, const void* from, std::size_t bytes) {
   emulation::require_no_capture("copying");
-  HiddenMemory::copy(to, from, bytes);
+  count_wait();
+  queue_copy(to, from, bytes);
+  emulation::wait_for_stream();
 }
 void EmulatedMemory::clear(void* data, std::size_t bytes) {
   emulation::require_no_capture("clearing");
-  HiddenMemory::clear(data, bytes);
+  count_wait();
+  queue_clear(data, bytes);
+  emulation::wait_for_stream();
 }
-/// There is one stream for each thread, and a launch is done when it returns.
+/// There is one stream for each thread.
 tensor::LaunchQueue::Launch EmulatedMemory::begin_launch() {
   emulation::use_device(device_);
   return {};
@@ -178,8 +164,9 @@ EmulatedCuda::EmulatedCuda(std::string_view name, Steps steps, int devices)
   for (int number = 0; number < devices; ++number) memories_.push_back(std::make_unique<EmulatedMemory>(number));
   for (int number = 0; replays_ && number < devices; ++number) {
     // Few rows: more take long to emulate.
-    products_.push_back(std::make_unique<backend::cuda::LibraryGemm>(
-        std::make_unique<KernelLibrary>(), memory(number), std::filesystem::path(), std::vector<std::int64_t>{4, 16}));
+    products_.push_back(std::make_unique<backend::cuda::LibraryGemm>(make_kernel_library(memory(number)),
+                                                                     memory(number), std::filesystem::path(),
+                                                                     std::vector<std::int64_t>{4, 16}));
     backend::cuda::set_gemm(tensor::Device::of(name, number), products_.back().get());
   }
 }

@@ -1,9 +1,10 @@
 #pragma once
 
-#include "block.h"
 #include "gemm/gemm.h"
 #include "hidden_backend.h"
+#include "launch.h"
 #include "steps/graph_recorder.h"
+#include "watch.h"
 
 #include <dragoman/backend_cuda/install.h>
 #include <dragoman/backend_cuda/memory_use.h>
@@ -11,30 +12,45 @@
 
 namespace dragoman::testing {
 
-/// As that of a GPU: with a bound, and closed to whoever would wait while launches are kept.
+/// As that of a GPU: with a bound, and closed to whoever would wait while launches are kept. Copies go through the
+/// calling thread's stream. Each byte is watched (watch.h).
 class EmulatedMemory final : public HiddenMemory, public tensor::LaunchQueue {
  public:
   explicit EmulatedMemory(int device)
       : device_(device),
+        watch_(range()),
         gate_(
-            device, [this] { open(); }, [this] { close(); }) {}
+            device, [this] { open_for_work(); }, [this] { close(); }) {}
   void* allocate(std::size_t bytes) override;
   void deallocate(void* data, std::size_t bytes) noexcept override;
+  void handed_out(void* data, std::size_t bytes) noexcept override;
   void copy_in(void* to, const void* from, std::size_t bytes) override;
   void upload(void* to, const void* from, std::size_t bytes) override;
   void copy_out(void* to, const void* from, std::size_t bytes) override;
   std::unique_ptr<tensor::PendingRead> begin_read(const void* from, std::size_t bytes) override;
   void copy(void* to, const void* from, std::size_t bytes) override;
   void clear(void* data, std::size_t bytes) override;
+  void queue_copy(void* to, const void* from, std::size_t bytes) override;
+  void queue_clear(void* data, std::size_t bytes) override;
   Launch begin_launch() override;
   void end_launch(const Launch&, const char*) noexcept override {}
   backend::cuda::MemoryUse& use() noexcept { return use_; }
 
   const backend::cuda::MemoryUse& use() const noexcept { return use_; }
+  emulation::Watch& watch() noexcept { return watch_; }
+
+  /// Parts of the functions above, for work of a stream: they do not wait, and verify that memory is there.
+  void write_now(void* to, const void* from, std::size_t bytes);
+  void read_now(void* to, const void* from, std::size_t bytes);
+  void release_now(void* data, std::size_t bytes) noexcept;
 
  private:
+  class Read;
+  void open_for_work();
+
   int device_;
   backend::cuda::MemoryUse use_;
+  emulation::Watch watch_;
   emulation::MemoryGate gate_;
 };
 

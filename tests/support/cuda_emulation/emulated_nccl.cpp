@@ -10,7 +10,7 @@
 namespace dragoman::testing {
 namespace {
 
-/// A stream of the library's. Launches are done when they return, so it never waits for one, and they wait for it.
+/// A stream of the library's. It begins when the launches before it are done, and later ones wait for it.
 class EmulatedQueue final : public backend::cuda::LinkQueue {
  public:
   EmulatedQueue(const char* file, EmulatedMemory& memory, int device)
@@ -20,6 +20,15 @@ class EmulatedQueue final : public backend::cuda::LinkQueue {
     stream_ = create(
         device, [](void* of) { static_cast<EmulatedMemory*>(of)->open(); },
         [](void* of) { static_cast<EmulatedMemory*>(of)->close(); }, &memory);
+    using OnBytes = void (*)(void*, const void*, unsigned long);
+    function<void(void*, OnBytes, OnBytes)>("fakeNcclStreamWatch")(
+        stream_,
+        [](void* of, const void* data, unsigned long bytes) {
+          static_cast<EmulatedMemory*>(of)->watch().require_written(data, bytes, "an exchange sends");
+        },
+        [](void* of, const void* data, unsigned long bytes) {
+          static_cast<EmulatedMemory*>(of)->watch().written(data, bytes);
+        });
   }
   EmulatedQueue(const EmulatedQueue&) = delete;
   EmulatedQueue& operator=(const EmulatedQueue&) = delete;
@@ -27,7 +36,10 @@ class EmulatedQueue final : public backend::cuda::LinkQueue {
 
   void use() override { function<void(int)>("fakeNcclUseDevice")(device_); }
   void* stream() override { return stream_; }
-  void begin() override { emulation::require_no_capture("an exchange"); }
+  void begin() override {
+    emulation::require_no_capture("an exchange");
+    emulation::wait_for_stream();
+  }
   void end(const std::function<void()>& meanwhile) override {
     while (!done()) {
       meanwhile();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "block.h"
+#include "launch.h"
 
 #include <algorithm>
 #include <bit>
@@ -14,9 +15,11 @@
 #define SIMT_DEVICE inline
 #define SIMT_UNROLL
 #define SIMT_LOOP
+/// For functions that read what lanes exchange, which is no memory of the device.
+#define SIMT_NOT_WATCHED __attribute__((no_sanitize("thread")))
 
-/// The emulation of plugins/cuda/hardware/simt.h, whose names these are: blocks run one after the other, the
-/// threads of a block are fibers, and shared memory is watched.
+/// The emulation of plugins/cuda/hardware/simt.h, whose names these are: the threads of a block are fibers, and memory,
+/// barriers and shuffles are watched (block.h).
 namespace dragoman::backend::cuda::simt {
 
 inline constexpr int kWarp = testing::emulation::kWarp;
@@ -41,28 +44,30 @@ inline std::int64_t block_index_y() {
 inline std::int64_t block_count() {
   return testing::emulation::Block::current().place().count;
 }
-inline void barrier() {
-  testing::emulation::Block::current().barrier();
+using Site = testing::emulation::Site;
+
+inline void barrier(const Site& site = Site()) {
+  testing::emulation::Block::current().barrier(site);
 }
 
 template <class T>
-T shuffle(T value, int lane) {
+T shuffle(T value, int lane, const Site& site = Site()) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(testing::emulation::Deposit));
   testing::emulation::Block& block = testing::emulation::Block::current();
   if (lane < 0 || lane >= block.lanes()) block.fail("a shuffle from a lane that there is not");
   testing::emulation::Deposit own{};
   std::memcpy(own.data(), &value, sizeof value);
-  std::memcpy(&value, block.exchange(own)[lane].data(), sizeof value);
+  std::memcpy(&value, block.exchange(own, site)[lane].data(), sizeof value);
   return value;
 }
 template <class T>
-T shuffle_xor(T value, int mask) {
-  return shuffle(value, (thread_index() % kWarp) ^ mask);
+T shuffle_xor(T value, int mask, const Site& site = Site()) {
+  return shuffle(value, (thread_index() % kWarp) ^ mask, site);
 }
 
-inline std::uint32_t ballot(bool value) {
+SIMT_NOT_WATCHED inline std::uint32_t ballot(bool value, const Site& site = Site()) {
   testing::emulation::Block& block = testing::emulation::Block::current();
-  const testing::emulation::Deposit* lanes = block.exchange({value ? 1U : 0U});
+  const testing::emulation::Deposit* lanes = block.exchange({value ? 1U : 0U}, site);
   std::uint32_t bits = 0;
   for (int lane = 0; lane < block.lanes(); ++lane) bits |= lanes[lane][0] << lane;
   return bits;
@@ -93,9 +98,9 @@ void store_vector(T* to, const Vector<T, kCount>& vector) {
   require_aligned<T, kCount>(to);
   std::memcpy(to, &vector, sizeof vector);
 }
-inline std::uint32_t reduce_max(std::uint32_t value) {
+SIMT_NOT_WATCHED inline std::uint32_t reduce_max(std::uint32_t value, const Site& site = Site()) {
   testing::emulation::Block& block = testing::emulation::Block::current();
-  const testing::emulation::Deposit* lanes = block.exchange({value});
+  const testing::emulation::Deposit* lanes = block.exchange({value}, site);
   for (int lane = 0; lane < block.lanes(); ++lane) value = std::max(value, lanes[lane][0]);
   return value;
 }
@@ -184,11 +189,12 @@ inline std::uint32_t to_word(F16, float low, float high) {
 /// (mma.m16n8k16 of bf16 and f16, m16n8k32 of s8): lane 4 g + t has the words t and t + 4 of the rows g and g + 8 of a
 /// and of row g of b, and the sums of columns 2 t and 2 t + 1 in rows g and g + 8.
 template <class Words, class Number>
-void multiply_tile(Words, Number (&sums)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
+SIMT_NOT_WATCHED void multiply_tile(Words, Number (&sums)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2],
+                                    const Site& site = Site()) {
   testing::emulation::Block& block = testing::emulation::Block::current();
   if (block.lanes() != kWarp) block.fail("a product of tiles by a part of a warp");
   const int lane = block.thread() % kWarp;
-  const testing::emulation::Deposit* lanes = block.exchange({a[0], a[1], a[2], a[3], b[0], b[1]});
+  const testing::emulation::Deposit* lanes = block.exchange({a[0], a[1], a[2], a[3], b[0], b[1]}, site);
   for (int s = 0; s < 4; ++s) {
     const int row = lane / 4;
     const int col = lane % 4 * 2 + s % 2;
@@ -221,7 +227,7 @@ void launch(Grid grid, int threads, std::size_t shared, const Kernel& kernel) {
   static_assert(std::is_trivially_copyable_v<Kernel>, "a launch copies the kernel to the device");
   constexpr auto kRun = +[](const void* copy) { (*static_cast<const Kernel*>(copy))(); };
   testing::emulation::name_kernel(kRun, __PRETTY_FUNCTION__);
-  testing::emulation::run_blocks({grid.x, grid.y}, threads, shared, kRun, &kernel, sizeof kernel);
+  testing::emulation::launch({grid.x, grid.y}, threads, shared, kRun, &kernel, sizeof kernel);
 }
 
 }  // namespace dragoman::backend::cuda::simt

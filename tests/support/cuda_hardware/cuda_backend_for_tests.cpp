@@ -19,6 +19,8 @@ std::shared_ptr<tensor::Backend> make_two_cuda_devices() {
 }
 
 void emulation::set_order(Order, std::uint64_t) {}
+void emulation::set_lazy_streams(bool) noexcept {}
+void emulation::set_watched_races(bool) noexcept {}
 emulation::Replays emulation::replays(const tensor::Backend&) {
   return {};
 }

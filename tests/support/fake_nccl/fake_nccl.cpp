@@ -86,6 +86,18 @@ class Stream {
   void open() { open_(argument_); }
   void close() { close_(argument_); }
 
+  using OnBytes = void (*)(void*, const void*, unsigned long);
+  void watch(OnBytes on_read, OnBytes on_written) {
+    reads_ = on_read;
+    wrote_ = on_written;
+  }
+  void reads(const void* data, std::size_t bytes) const {
+    if (reads_ != nullptr) reads_(argument_, data, bytes);
+  }
+  void wrote(const void* data, std::size_t bytes) const {
+    if (wrote_ != nullptr) wrote_(argument_, data, bytes);
+  }
+
  private:
   void work() {
     std::unique_lock lock(mutex_);
@@ -104,6 +116,8 @@ class Stream {
   void (*open_)(void*);
   void (*close_)(void*);
   void* argument_;
+  OnBytes reads_ = nullptr;
+  OnBytes wrote_ = nullptr;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;
@@ -274,6 +288,7 @@ void run_group(ncclComm& comm, const std::vector<Operation>& operations) {
     moving.sends = operation.sends;
     moving.bytes.resize(sizeof(Header) + operation.bytes);
     if (operation.sends) {
+      stream.reads(operation.data, operation.bytes);
       const Header header{operation.bytes};
       std::memcpy(moving.bytes.data(), &header, sizeof header);
       std::memcpy(moving.bytes.data() + sizeof header, operation.data, operation.bytes);
@@ -303,8 +318,11 @@ void run_group(ncclComm& comm, const std::vector<Operation>& operations) {
   }
   if (comm.aborted) return;
   stream.open();
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (!all[i].sends) std::memcpy(operations[i].data, all[i].bytes.data() + sizeof(Header), operations[i].bytes);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].sends) continue;
+    std::memcpy(operations[i].data, all[i].bytes.data() + sizeof(Header), operations[i].bytes);
+    stream.wrote(operations[i].data, operations[i].bytes);
+  }
   stream.close();
 }
 
@@ -462,6 +480,10 @@ void fakeNcclUseDevice(int device) {
 }
 void* fakeNcclStreamCreate(int device, void (*open)(void*), void (*close)(void*), void* argument) {
   return new Stream(device, open, close, argument);
+}
+void fakeNcclStreamWatch(void* stream, void (*reads)(void*, const void*, unsigned long),
+                         void (*wrote)(void*, const void*, unsigned long)) {
+  static_cast<Stream*>(stream)->watch(reads, wrote);
 }
 void fakeNcclStreamDestroy(void* stream) {
   delete static_cast<Stream*>(stream);

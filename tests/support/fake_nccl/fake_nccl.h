@@ -11,6 +11,9 @@ extern "C" {
 void fakeNcclUseDevice(int device);
 /// `open` is called before the device's memory is touched, and `close` afterwards.
 void* fakeNcclStreamCreate(int device, void (*open)(void*), void (*close)(void*), void* argument);
+/// `reads` is called for memory that is about to be sent, and `wrote` for memory that something has come to.
+void fakeNcclStreamWatch(void* stream, void (*reads)(void*, const void*, unsigned long),
+                         void (*wrote)(void*, const void*, unsigned long));
 void fakeNcclStreamDestroy(void* stream);
 /// Whether all is done that was put into it.
 int fakeNcclStreamIdle(void* stream);

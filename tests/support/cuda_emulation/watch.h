@@ -1,0 +1,122 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+/// The state of each byte of the emulated devices' memory. A device's memory is one range of addresses, aligned to its
+/// size. The state of a byte is in a second range, the shadow, at the same offset.
+///
+/// The kernels are compiled with the compiler's instrumentation of every load and store (access_hooks.cpp), which calls
+/// on_load() and on_store(). So a kernel that reads what nothing has written, or that touches memory which was given
+/// back, is found, although kernels use plain pointers.
+namespace dragoman::testing::emulation {
+
+inline constexpr int kRangeBits = 33;
+inline constexpr std::size_t kRange = std::size_t{1} << kRangeBits;  ///< bytes of a device's memory
+
+/// Of one byte. The shadow of fresh pages is zero.
+enum class ByteState : std::uint8_t {
+  kFree = 0,       ///< not allocated
+  kAllocated = 1,  ///< nothing has written it since it was allocated
+  kWritten = 2,
+};
+
+/// Whether kernels are compiled with the instrumentation. Without it nothing is watched.
+#if defined(DRAGOMAN_WATCHED_KERNELS)
+inline constexpr bool kWatchesKernels = true;
+#else
+inline constexpr bool kWatchesKernels = false;
+#endif
+
+/// The shadow of each device's memory by the upper bits of its address; nullptr for addresses that are no device's.
+extern std::array<std::atomic<std::uint8_t*>, std::size_t{1} << (47 - kRangeBits)> shadows;
+
+/// nullptr if the address is no device's.
+inline std::uint8_t* shadow_of(const void* address) noexcept {
+  const auto number = reinterpret_cast<std::uintptr_t>(address);
+  const std::uintptr_t slot = number >> kRangeBits;
+  if (slot >= shadows.size()) return nullptr;
+  std::uint8_t* const begin = shadows[slot].load(std::memory_order_relaxed);
+  return begin == nullptr ? nullptr : begin + (number & (kRange - 1));
+}
+
+/// The slow parts: something may be wrong, or bytes are written for the first time. `code` is the address of the
+/// instruction after the access.
+void check_load(const void* from, std::size_t bytes, const void* code);
+void check_store(const void* to, std::size_t bytes, const void* code);
+
+template <class Unit>
+bool all_written(const std::uint8_t* shadow) noexcept {
+  Unit states;
+  std::memcpy(&states, shadow, sizeof states);
+  return states == static_cast<Unit>(0x0202020202020202U);
+}
+inline bool all_written(const std::uint8_t* shadow, std::size_t bytes) noexcept {
+  switch (bytes) {
+    case 1:
+      return all_written<std::uint8_t>(shadow);
+    case 2:
+      return all_written<std::uint16_t>(shadow);
+    case 4:
+      return all_written<std::uint32_t>(shadow);
+    case 8:
+      return all_written<std::uint64_t>(shadow);
+    case 16:
+      return all_written<std::uint64_t>(shadow) && all_written<std::uint64_t>(shadow + 8);
+    default:
+      return false;
+  }
+}
+
+/// Whether races are watched, too (races.h).
+extern std::atomic<bool> watches_races;
+
+inline void on_load(const void* from, std::size_t bytes, const void* code) {
+  const std::uint8_t* const shadow = shadow_of(from);
+  if (shadow != nullptr && (!all_written(shadow, bytes) || watches_races.load(std::memory_order_relaxed)))
+    check_load(from, bytes, code);
+}
+inline void on_store(const void* to, std::size_t bytes, const void* code) {
+  const std::uint8_t* const shadow = shadow_of(to);
+  if (shadow != nullptr && (!all_written(shadow, bytes) || watches_races.load(std::memory_order_relaxed)))
+    check_store(to, bytes, code);
+}
+
+/// The shadow of one device's memory, which begins at a multiple of kRange.
+class Watch {
+ public:
+  explicit Watch(void* begin);
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+  ~Watch();
+
+  void allocated(const void* data, std::size_t bytes) noexcept { set(data, bytes, ByteState::kAllocated); }
+  void given_back(const void* data, std::size_t bytes) noexcept;
+  void written(const void* data, std::size_t bytes) noexcept { set(data, bytes, ByteState::kWritten); }
+  /// Bytes of the device are copied, and what nothing has written stays so.
+  void copied(const void* to, const void* from, std::size_t bytes);
+  /// std::runtime_error unless all bytes have been written. `what` reads them.
+  void require_written(const void* data, std::size_t bytes, const char* what) const;
+  /// std::runtime_error unless all bytes are allocated. `what` touches them.
+  void require_allocated(const void* data, std::size_t bytes, const char* what) const;
+
+ private:
+  void set(const void* data, std::size_t bytes, ByteState state) noexcept;
+
+  std::size_t slot_;
+  std::uint8_t* shadow_;
+};
+
+/// "byte 12 of 16 at 0x…, which nothing has written since it was allocated": the first byte that is not as it must be;
+/// empty if all are.
+std::string unwritten_byte(const void* data, std::size_t bytes);
+std::string free_byte(const void* data, std::size_t bytes);
+
+/// The place of an instruction, as the command that prints its line of source.
+std::string place_of_code(const void* code);
+
+}  // namespace dragoman::testing::emulation
