@@ -1,5 +1,7 @@
 #include "golden.h"
 
+#include <sys/stat.h>
+
 #include <atomic>
 #include <thread>
 
@@ -85,8 +87,25 @@ TEST_F(MecabTokenizer, AFolderWithoutADictionaryIsNamed) {
       FAIL() << dictionary;
     } catch (const core::Error& error) {
       EXPECT_EQ(error.code(), core::ErrorCode::kIo);
-      EXPECT_THAT(error.what(), StartsWith(dictionary + ": MeCab does not open it as a dictionary"));
+      EXPECT_THAT(error.what(), StartsWith(dictionary + ": is not a folder with a dictionary of MeCab"));
     }
+}
+
+/// MeCab would wait for a writer.
+TEST_F(MecabTokenizer, APipeInThePlaceOfAnyFileIsRefusedAtOnce) {
+  for (const char* const name : {"dicrc", "sys.dic", "unk.dic", "matrix.bin", "char.bin"}) {
+    const TemporaryFolder folder;
+    for (const auto& file : std::filesystem::directory_iterator(evaluation::kDebianIpaDictionary))
+      if (file.path().filename() != name)
+        std::filesystem::create_symlink(file.path(), folder / file.path().filename().string());
+    ASSERT_EQ(::mkfifo((folder / name).c_str(), 0600), 0);
+    try {
+      evaluation::make_mecab_tokenizer(folder.path());
+      FAIL() << name;
+    } catch (const core::Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(std::string("it has no file ") + name));
+    }
+  }
 }
 
 }  // namespace

@@ -218,5 +218,20 @@ TEST(Pairwise, equals_sentence_scores_of_all_pairs) {
   EXPECT_TRUE(evaluation::Chrf().pairwise({}).empty());
 }
 
+TEST(Metric, the_line_that_a_tokenizer_refuses_is_named) {
+  const evaluation::OtherBleuTokenizer short_lines{.name = "short", .separate = [](std::string_view segment) {
+                                                     core::require(segment.size() < 3, core::ErrorCode::kBadInput,
+                                                                   "too long");
+                                                     return std::string(segment);
+                                                   }};
+  const std::vector<std::string> text{"a", "abc"};
+  try {
+    evaluation::corpus_bleu(text, Streams{{"a", "b"}}, {.other_tokenizer = short_lines});
+    FAIL();
+  } catch (const core::Error& error) {
+    EXPECT_STREQ(error.what(), "line 2: too long");
+  }
+}
+
 }  // namespace
 }  // namespace dragoman::testing

@@ -83,7 +83,12 @@ SegmentStatistics count_segments(const Metric& metric, std::span<const std::stri
     std::vector<std::string_view> views;
     for (const auto& stream : references)
       views.push_back(texts.emplace_back(std::make_unique<ValidText>(stream[i]))->view());
-    metric.count_segment(hypothesis.view(), views, statistics.row(i));
+    try {
+      metric.count_segment(hypothesis.view(), views, statistics.row(i));
+    } catch (const core::Error& error) {
+      if (hypotheses.size() == 1) throw;  // whose line it is, the caller knows
+      core::fail(error.code(), "line {}: {}", i + 1, error.what());
+    }
   }
   return statistics;
 }

@@ -22,6 +22,19 @@ using core::ErrorCode;
 /// From each letter MeCab looks through the rest of its run, so that a run of 64 KiB takes six seconds.
 constexpr std::size_t kMaxSegmentBytes = std::size_t{1} << 14;
 
+/// Throws unless the folder has the files of a dictionary, as files: MeCab would wait for a pipe and read a device for
+/// ever.
+void require_dictionary_files(const std::filesystem::path& dictionary) {
+  for (const char* const name : {"dicrc", "sys.dic", "unk.dic", "matrix.bin", "char.bin"}) {
+    const std::filesystem::path file = dictionary / name;
+    std::error_code error;
+    core::require(std::filesystem::is_regular_file(file, error), ErrorCode::kIo,
+                  "{}: is not a folder with a dictionary of MeCab: it has no file {}; name one that has, such as "
+                  "Debian's package mecab-ipadic-utf8",
+                  dictionary.string(), name);
+  }
+}
+
 /// MeCab's C interface. It is loaded when the first tokenizer is made, so that only who scores Japanese needs it.
 class MecabLibrary {
  public:
@@ -82,9 +95,10 @@ class MecabLibrary {
 class Mecab {
  public:
   explicit Mecab(const std::filesystem::path& dictionary) : library_(MecabLibrary::instance()) {
+    require_dictionary_files(dictionary);
     std::string folder = dictionary.string();
-    // MeCab asks for a file of settings, and takes none of a user's.
-    std::array<std::string, 5> arguments{"mecab", "-r", "/dev/null", "-d", folder};
+    // MeCab asks for a file of settings, and takes none of a user's; nor further dictionaries, which dicrc could name.
+    std::array<std::string, 7> arguments{"mecab", "-r", "/dev/null", "-d", folder, "-u", ""};
     std::array<char*, arguments.size()> pointers{};
     std::ranges::transform(arguments, pointers.begin(), [](std::string& argument) { return argument.data(); });
     model_ = {library_.new_model(static_cast<int>(pointers.size()), pointers.data()), library_.destroy_model};
@@ -109,9 +123,10 @@ class Mecab {
 
   std::string separate(std::string_view segment) const {
     segment = trim_left(trim_right(segment));
-    core::require(segment.size() <= kMaxSegmentBytes, ErrorCode::kBadInput,
-                  "a segment of {} bytes is too long for MeCab, which takes at most {}", segment.size(),
-                  kMaxSegmentBytes);
+    core::require(
+        segment.size() <= kMaxSegmentBytes, ErrorCode::kBadInput,
+        "a segment of {} bytes is too long for MeCab, which takes at most {}; cut the texts into shorter lines",
+        segment.size(), kMaxSegmentBytes);
     const std::unique_ptr<mecab_lattice_t, decltype(&mecab_lattice_destroy)> lattice(library_.new_lattice(model_.get()),
                                                                                      library_.destroy_lattice);
     core::require(lattice != nullptr, ErrorCode::kInternal, "MeCab makes no lattice");

@@ -253,13 +253,22 @@ class Evaluate final : public Command {
                       count, hypothesis.name));
   }
 
+  static evaluation::Score score_of_line(std::size_t line, const evaluation::Metric& metric,
+                                         const std::string& hypothesis, const std::vector<std::string>& references) {
+    try {
+      return sentence_score(metric, hypothesis, references);
+    } catch (const core::Error& error) {
+      core::fail(error.code(), "line {}: {}", line, error.what());
+    }
+  }
+
   void print_sentences(const evaluation::Metric& metric, const std::vector<std::string>& hypotheses,
                        const Streams& references) const {
     core::OutputFile output("-");
     for (std::size_t i = 0; i < hypotheses.size(); ++i) {
       std::vector<std::string> of_sentence;
       for (const auto& stream : references) of_sentence.push_back(stream[i]);
-      const evaluation::Score score = sentence_score(metric, hypotheses[i], of_sentence);
+      const evaluation::Score score = score_of_line(i + 1, metric, hypotheses[i], of_sentence);
       output.write((json_ ? as_json(score, decimals_).dump() : score_line(score)) + "\n");
     }
     output.commit();
