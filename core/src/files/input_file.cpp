@@ -133,7 +133,7 @@ constexpr ForeignHead kForeignHeads[] = {
     {"\xFF\xFE", kUtf16, kToUtf8},
     {"\xFE\xFF", kUtf16, kToUtf8}};
 
-/// The zip archives that programs write as files of their own, by the end of the name of the first file in them:
+/// File formats that are zip archives inside, by the end of the name of their first member:
 /// torch.save() since torch 1.6, and numpy.savez().
 struct ZipFile {
   std::string_view first_file;

@@ -209,7 +209,8 @@ std::vector<double> forced_log_probabilities(const StepRequest& request, RowComb
   return forced;
 }
 
-/// Chooses the candidates of a step's rows by the combined distributions, and tells what was asked for of others.
+/// Chooses the candidates of a step's rows by the combined distributions, and finds the log probabilities of the scored
+/// tokens.
 class RowRanker {
  public:
   RowRanker(RowCombiner& combiner, EnsembleMean mean, std::int64_t vocabulary, const StepRequest& request,

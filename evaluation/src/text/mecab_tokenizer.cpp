@@ -141,7 +141,7 @@ class Mecab {
   }
 
  private:
-  /// Of version 2.7.0-20070801, by which sacreBLEU recognises it.
+  /// The number of words of version 2.7.0-20070801, by which sacreBLEU recognises the dictionary.
   static constexpr unsigned kWordsOfIpaDictionary = 392'126;
 
   const MecabLibrary& library_;

@@ -41,7 +41,7 @@ void choose_next(Context& context, const NextChoices& from, std::int32_t end, co
   check(from, tokens.size(), parents.size());
   if (from.choices.empty()) return;
   const std::int32_t most_rows = std::ranges::max(from.choices, {}, &NextRows::rows).rows;
-  // This runs in the preparation of a step, so the kernel is asked for when all that it reads is uploaded.
+  // A preparation has to upload everything that a kernel reads before it looks the kernel up.
   const ChooseNextArguments arguments = {.candidates = from.candidates,
                                          .log_probabilities = from.log_probabilities,
                                          .sums = context.upload(from.sums),

@@ -14,7 +14,7 @@ namespace dragoman::tensor {
 namespace {
 
 constexpr std::size_t kSmallestUpload = 256;
-/// Larger ones are worth a copy of their own, which spares one on the host.
+/// A larger upload goes to the device directly, which spares a copy on the host.
 constexpr std::size_t kLargestStaged = std::size_t{1} << 16;
 
 }  // namespace

@@ -26,7 +26,7 @@ void read_validation_texts(OptionReader& data, DataConfig& config) {
   if (data.has("validation")) config.validation = read_texts(data, "validation", false);
 }
 
-/// What stands behind the texts in the configuration of data, since it is about them.
+/// Phases follow the texts in the configuration of the data, since they weight them.
 void read_phases_of(OptionReader& data, DataConfig& config) {
   config.phases = read_phases(data, parts_of(config.train).size());
 }
@@ -125,7 +125,7 @@ void write_both_embeddings(const DataConfig& config, Json& json) {
   if (!config.target_embeddings.file.empty()) json["embeddings"]["target"] = to_json(config.target_embeddings);
 }
 
-/// The three names stand in an object of their own.
+/// The three names form an object in the configuration.
 OptionTable<DataConfig> special_token_table() {
   return OptionTable<DataConfig>()
       .text("begin", &DataConfig::begin, "TOKEN", "the decoder's first input, with model.decoder_start: begin")

@@ -11,7 +11,7 @@ namespace dragoman::training {
 
 class RunFolder;
 
-/// What changes from one update to the next, besides parameters, moments and averages.
+/// The state of a run that changes from one update to the next, apart from parameters, moments and averages.
 struct RunProgress {
   explicit RunProgress(const TrainingConfig& config);
 
@@ -25,7 +25,7 @@ struct RunProgress {
 
   /// Opens them where `state` stands.
   void open_logs(const RunFolder& folder, const LoggingConfig& config);
-  /// Adds a line to metrics.jsonl, and what it says to the event file.
+  /// Adds a line to metrics.jsonl and its values to the event file.
   void append(const core::Json& line);
   bool at_end(const TrainingConfig& config) const { return at_end(config, state); }
   /// Whether training ends where it stands so.

@@ -52,7 +52,7 @@ class DeviceMemory {
   /// As copy(), of what kernels use that the calling thread launches afterwards. It need not be done on return.
   virtual void queue_copy(void* to, const void* from, std::size_t bytes) { copy(to, from, bytes); }
   virtual void queue_clear(void* data, std::size_t bytes) { clear(data, bytes); }
-  /// Called for memory that an arena hands out again: whoever had it before is done, and its contents are undefined.
+  /// Called for memory that an arena hands out again. Its former user is done with it, and its contents are undefined.
   /// Memory of tests refuses to have them read.
   virtual void handed_out(void* data, std::size_t bytes) noexcept;
 };
@@ -66,7 +66,7 @@ DeviceMemory& host_memory();
 class Arena {
  public:
   static constexpr std::size_t kAlignment = 64;
-  /// The bytes that allocate() takes for so many: what is allocated next lies behind them, or in another block.
+  /// The size of the memory that allocate(bytes) takes. The next allocation begins after it, or in another block.
   static std::size_t room_of(std::size_t bytes) noexcept;
 
   explicit Arena(DeviceMemory& memory) : memory_(&memory) {}

@@ -79,8 +79,8 @@ class Context {
     return arena_.allocate(rows, cols, float_type_, device());
   }
   /// Makes host values readable by kernels until the step ends. On host devices this is the same memory, so `values`
-  /// must outlive the step. What the preparation of a step uploads is gathered, and goes to the device in one copy
-  /// before the first kernel that may read it.
+  /// must outlive the step. The uploads of a step's preparation are gathered and go to the device in one copy,
+  /// before the first kernel that may read them.
   template <class T>
   DeviceArray<T> upload(std::span<const T> values) {
     const void* data = memory_->reads_host_memory() ? values.data() : upload_bytes(values.data(), values.size_bytes());
@@ -187,7 +187,7 @@ class Context {
     bool ended_ = false;
   };
 
-  /// Gathers the uploads of a preparation; drops those of one that throws.
+  /// Gathers the uploads of a preparation. If the preparation throws, they are dropped.
   class StagingScope {
    public:
     explicit StagingScope(Context& context) : context_(context) { context_.staging_ = true; }
@@ -237,7 +237,7 @@ class Context {
   void stage(std::byte* to, const void* values, std::size_t bytes);
   void flush_uploads();
 
-  /// Uploads that lie behind one another on the device: bytes [begin, end) of staged_bytes_.
+  /// Consecutive memory of the device, to be filled with the bytes [begin, end) of staged_bytes_.
   struct StagedRun {
     std::byte* to;
     std::size_t begin;

@@ -4,8 +4,8 @@
 
 namespace dragoman::training {
 
-/// Names in the folder of a training run, and in those of its checkpoints. Weights and tokenizers there have the names
-/// of formats::ModelFiles.
+/// The names of files and folders in the folder of a training run and in its checkpoints. formats::ModelFiles has those
+/// of weights and tokenizers.
 struct RunFiles {
   static constexpr const char* kRecord = "run.json";
   static constexpr const char* kMetrics = "metrics.jsonl";
@@ -21,7 +21,7 @@ struct RunFiles {
   static constexpr const char* kBaseWeights = "base/model.safetensors";
 
   static constexpr std::array kModels{kLast, kBest, kAverage};
-  /// Stands behind the name of a model in the name of the folder of its adapters.
+  /// The folder of a model's adapters has the name of the model's folder with this suffix.
   static constexpr const char* kAdapterSuffix = "-adapters";
 
   /// The parameters of a best model that could not be written, until it can be.
@@ -32,7 +32,7 @@ struct RunFiles {
   static constexpr const char* kTensorBoard = "tensorboard";
   static constexpr const char* kBlocks = "blocks";
 
-  /// What training writes in its folder, but for adapters, checkpoints and copies of tokenizers.
+  /// Everything that training writes in its folder, except adapters, checkpoints and copies of tokenizers.
   static constexpr std::array kAll{kRecord, kMetrics,  kData,       kBest,        kLast,  kAverage,
                                    kBase,   kOwedBest, kValidation, kTensorBoard, kBlocks};
 
