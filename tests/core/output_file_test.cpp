@@ -15,6 +15,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file_lock.h>
+#include <dragoman/core/folder.h>
 #include <dragoman/core/named_file.h>
 
 namespace dragoman::core {
@@ -525,6 +526,17 @@ TEST(WriteFile, WritesThroughNothing) {
   write_named_file(folder / "link", "new");
   EXPECT_EQ(read_file(folder / "kept"), "new") << "a name that the user gave";
   EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+}
+
+/// The system ends a name at U+0000, which YAML can write.
+TEST_F(OutputFileTest, ANameWithANulIsRefused) {
+  const std::filesystem::path file = folder_ / "precious";
+  core::write_file(file, "precious");
+  const std::filesystem::path name(file.string() + std::string(1, '\0') + "x");
+  EXPECT_THROW(core::OutputFile(name, {.partial = core::PartialPolicy::kReplace}), core::Error);
+  EXPECT_THROW(core::InputFile{name}, core::Error);
+  EXPECT_THROW(core::resolve_folder(name), core::Error);
+  EXPECT_EQ(core::read_file(file), "precious");
 }
 
 }  // namespace

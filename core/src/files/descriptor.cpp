@@ -3,6 +3,7 @@
 #include "dragoman/core/default_stop.h"
 #include "dragoman/core/error.h"
 #include "dragoman/core/file.h"
+#include "dragoman/core/file_name.h"
 
 #include <sys/stat.h>
 
@@ -65,6 +66,12 @@ bool still_called(const std::string& path, int fd) noexcept {
 
 std::string describe_error(int error) {
   return std::generic_category().message(error);
+}
+
+void require_no_nul(const std::filesystem::path& path) {
+  const std::string& name = path.native();
+  require(name.find('\0') == std::string::npos, ErrorCode::kInvalidArgument,
+          "{}: a name of a file cannot hold the character U+0000; write another name", name);
 }
 
 }  // namespace dragoman::core

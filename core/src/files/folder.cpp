@@ -3,6 +3,7 @@
 #include "descriptor.h"
 #include "dragoman/core/error.h"
 #include "dragoman/core/file.h"
+#include "dragoman/core/file_name.h"
 
 #include <sys/stat.h>
 
@@ -75,6 +76,7 @@ bool exchange(const fs::path& a, const fs::path& b) {
 
 fs::path resolve_folder(const fs::path& path) {
   require(!path.empty(), ErrorCode::kInvalidArgument, "the name of a folder is empty; name one");
+  require_no_nul(path);
   std::error_code error;
   const fs::path absolute = fs::absolute(path, error);
   fs::path resolved = error ? fs::path() : fs::weakly_canonical(absolute, error);

@@ -2,6 +2,7 @@
 #include "descriptor.h"
 #include "dragoman/core/error.h"
 #include "dragoman/core/file.h"
+#include "dragoman/core/file_name.h"
 #include "dragoman/core/publish_together.h"
 #include "dragoman/core/utf8.h"
 #include "locking.h"
@@ -95,6 +96,7 @@ class Input {
 /// Opens a file without waiting for anybody: a named pipe may never get a writer.
 int open_input(const std::filesystem::path& path) {
   require(!path.empty(), ErrorCode::kInvalidArgument, "the name of a file to read is empty; name one");
+  require_no_nul(path);
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   const int error = errno;
   require(fd >= 0, ErrorCode::kIo, "{}: cannot open for reading: {}; check the path and its permissions", path.string(),

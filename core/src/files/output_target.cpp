@@ -2,6 +2,7 @@
 
 #include "descriptor.h"
 #include "dragoman/core/error.h"
+#include "dragoman/core/file_name.h"
 
 #include <sys/stat.h>
 
@@ -47,6 +48,7 @@ OutputTarget classify(const fs::path& path, const struct stat& status) {
 OutputTarget resolve_output(const fs::path& given) {
   constexpr int kMaxLinks = 40;  // as the kernel
   require(!given.empty(), ErrorCode::kInvalidArgument, "the name of an output is empty; is a variable not set?");
+  require_no_nul(given);
   fs::path path = given;
   for (int links = 0; links <= kMaxLinks; ++links) {
     if (const int number = open_descriptor(path); number >= 0)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/file_name.h>
 #include <dragoman/core/lfs_pointer.h>
 #include <dragoman/core/quote.h>
 
@@ -65,6 +66,7 @@ std::span<const std::byte> map(int fd, const std::string& name) {
 }  // namespace
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
+  core::require_no_nul(path);
   // Without O_NONBLOCK, opening a named pipe would wait for a writer before it could be refused.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   core::require(fd >= 0, ErrorCode::kIo, "{}: cannot open for reading: {}; check the path and its permissions",
