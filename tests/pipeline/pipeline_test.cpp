@@ -511,5 +511,12 @@ TEST_F(PipelineTest, TheModelsOwnShortlistIsUsedUnlessTheUserSaysOtherwise) {
       HasSubstr("shortlist_first: needs a `shortlist`"));
 }
 
+TEST_F(PipelineTest, TooManyStagesAreRefused) {
+  write("in", "a\n");
+  std::string many;
+  for (int i = 0; i < 1000; ++i) many += "  - normalize: {}\n";
+  EXPECT_THAT(error_of(stages(many)), HasSubstr("test.yml: stages: 1002 of them; a pipeline has at most 1000"));
+}
+
 }  // namespace
 }  // namespace dragoman::pipeline

@@ -262,6 +262,9 @@ class Builder {
   std::shared_ptr<formats::OpenedModel> opened_;
 };
 
+/// The identity of a job compares each stage with all before it.
+constexpr std::size_t kMaxStages = 1000;
+
 /// Whether a stage writes to something else than standard output.
 bool writes_file(const Json& stages) {
   return std::ranges::any_of(stages, [](const Json& stage) {
@@ -278,6 +281,8 @@ Pipeline make_pipeline(const core::Json& configuration, const std::string& where
   const Json& stages = top.subtree("stages");
   core::require(stages.is_array() && !stages.empty(), ErrorCode::kBadInput, "{}: stages: expected a list of stages",
                 where);
+  core::require(stages.size() <= kMaxStages, ErrorCode::kBadInput, "{}: stages: {} of them; a pipeline has at most {}",
+                where, stages.size(), kMaxStages);
   top.finish();
   Builder builder(host, threads, writes_file(stages));
   std::size_t number = 0;
