@@ -181,5 +181,15 @@ TEST_F(BadInputTest, AModelThatIsCutWhileItIsUsedIsNamed) {
   EXPECT_THAT(translate.error(), HasSubstr("dragoman: model/model.safetensors: was cut short"));
 }
 
+/// A shell makes "" of a variable that is not set. Without a name, some outputs would not be written at all.
+TEST_F(BadInputTest, EmptyNamesAreRefused) {
+  write("a", "a dog\n");
+  for (const char* arguments :
+       {"prepare a a --output ''", "prepare a a --rejected ''", "vocab truncate a --size 9 --output b --map ''",
+        "count-words a --output ''", "evaluate a --reference ''", "evaluate a -r a --baseline ''",
+        "translate --model '' a", "translate --model a --glossary '' a", "train ''", "report ''"})
+    expect_complaint(arguments, 2, "is empty; is a variable not set?");
+}
+
 }  // namespace
 }  // namespace dragoman::testing

@@ -12,12 +12,14 @@
 #include "version.h"
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <new>
 #include <sstream>
 #include <system_error>
 
+#include <boost/any.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -68,6 +70,23 @@ void print_help(const Command& command, const po::options_description& options) 
   fmt::print("{}", listed);
 }
 
+/// Refuses empty names of files and folders, which come of variables that are not set.
+void require_names(const po::variables_map& values, const po::options_description& options) {
+  for (const auto& option : options.options()) {
+    const std::string kind = option->semantic()->name();
+    const auto names_something = [&](std::string_view word) { return kind.starts_with(word); };
+    if (std::ranges::none_of(std::array{"FILE", "DIR", "FOLDER", "PATH"}, names_something)) continue;
+    const auto given = values.find(option->long_name());
+    if (given == values.end() || given->second.defaulted()) continue;
+    const boost::any& value = given->second.value();
+    const auto* const one = boost::any_cast<std::string>(&value);
+    const auto* const several = boost::any_cast<std::vector<std::string>>(&value);
+    if ((one != nullptr && one->empty()) || (several != nullptr && std::ranges::find(*several, "") != several->end()))
+      throw UsageError(
+          fmt::format("--{}: the name of a file or folder is empty; is a variable not set?", option->long_name()));
+  }
+}
+
 /// The values that were given, or are usual.
 po::variables_map parse(const Command& command, const std::vector<std::string>& arguments,
                         const po::options_description& options) {
@@ -94,6 +113,7 @@ po::variables_map parse(const Command& command, const std::vector<std::string>& 
                     usage_of(command, options)));
   }
   if (values["help"].as<bool>()) return values;
+  require_names(values, options);
   try {
     po::notify(values);
   } catch (const po::required_option& error) {
