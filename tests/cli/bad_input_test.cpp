@@ -191,5 +191,15 @@ TEST_F(BadInputTest, EmptyNamesAreRefused) {
     expect_complaint(arguments, 2, "is empty; is a variable not set?");
 }
 
+TEST_F(BadInputTest, ModelsOfSacrebleuAreNotSoughtInTheCurrentFolder) {
+  write("a", "a dog\n");
+  const char* const home = std::getenv("HOME");
+  const std::string kept = home == nullptr ? "" : home;
+  ::unsetenv("HOME");
+  ::unsetenv("SACREBLEU");
+  expect_complaint("evaluate a --reference a --tokenize spm", 1, "names no folder of sacreBLEU");
+  if (home != nullptr) ::setenv("HOME", kept.c_str(), 1);
+}
+
 }  // namespace
 }  // namespace dragoman::testing

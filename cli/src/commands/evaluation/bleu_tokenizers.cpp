@@ -59,7 +59,13 @@ std::string name_in_signature(const ModelTokenizer& known, bool is_named, std::s
 }
 
 evaluation::OtherBleuTokenizer open(const ModelTokenizer& known, const std::string& model) {
-  const fs::path file = model.empty() ? folder_of_sacrebleu() / "models" / known.file : fs::path(model);
+  const fs::path folder = folder_of_sacrebleu();
+  core::require(
+      !model.empty() || !folder.empty(), ErrorCode::kIo,
+      "the environment names no folder of sacreBLEU (SACREBLEU, HOME) with the model of the BLEU tokenizer {}; "
+      "name the model by --tokenize-model",
+      known.option);
+  const fs::path file = model.empty() ? folder / "models" / known.file : fs::path(model);
   std::error_code ignored;
   core::require(fs::exists(file, ignored), ErrorCode::kIo,
                 "{}: there is no such file, the SentencePiece model of the BLEU tokenizer {}; sacreBLEU downloads it "
