@@ -323,7 +323,7 @@ void copy_model_file(const Path& from, const Path& to) {
   core::require(std::filesystem::is_regular_file(from), ErrorCode::kIo, "{}: is not a regular file; put a file there",
                 from.string());
   core::InputFile input(from);
-  core::OutputFile output(to);
+  core::OutputFile output(to, {.partial = core::PartialPolicy::kTemporary});
   std::vector<char> block(std::size_t{1} << 20);
   for (std::size_t got = 0; (got = input.read(block)) > 0;) output.write({block.data(), got});
   output.commit();

@@ -27,7 +27,7 @@ void write_npy(const std::filesystem::path& path, std::span<const std::int64_t> 
   const std::size_t before = kMagic.size() + 2;
   header.append((kAlignment - (before + header.size() + 1) % kAlignment) % kAlignment, ' ');
   header += '\n';
-  core::OutputFile file(path);
+  core::OutputFile file(path, {.partial = core::PartialPolicy::kTemporary});
   file.write(kMagic);
   const auto length = static_cast<std::uint16_t>(header.size());
   file.write({reinterpret_cast<const char*>(&length), sizeof(length)});

@@ -45,5 +45,19 @@ TEST(MappedFile, ReleasedPagesLeaveMemoryAndComeBack) {
   EXPECT_EQ(sum(file.bytes()), expected);
 }
 
+TEST(MappedFile, ItsNameIsKnownByItsAddresses) {
+  const dragoman::testing::TemporaryFolder folder;
+  core::write_file(folder / "weights", "1234");
+  const std::byte* begin = nullptr;
+  {
+    const MappedFile file(folder / "weights");
+    begin = file.bytes().data();
+    EXPECT_STREQ(name_of_mapped_file(begin), (folder / "weights").c_str());
+    EXPECT_STREQ(name_of_mapped_file(begin + 3), (folder / "weights").c_str());
+    EXPECT_EQ(name_of_mapped_file(begin + 4), nullptr);
+  }
+  EXPECT_EQ(name_of_mapped_file(begin), nullptr);
+}
+
 }  // namespace
 }  // namespace dragoman::formats

@@ -1,8 +1,11 @@
 #include "dragoman/formats/npy.h"
 
+#include "file_size_limit.h"
 #include "test_data.h"
 
+#include <filesystem>
 #include <limits>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -25,6 +28,17 @@ TEST(WriteNpy, WritesWhatNumPyWrites) {
   };
   expect_same("numpy_2x3x1.npy", {2, 3, 1}, {1, 2.5F, -3, 0, std::numeric_limits<float>::infinity(), 6e-20F});
   expect_same("numpy_3.npy", {3}, {1, 2, 3});
+}
+
+/// Half an array is of no use.
+TEST(WriteNpy, LeavesNothingOnAFullDisk) {
+  const dragoman::testing::TemporaryFolder folder;
+  const std::vector<float> values(100'000);
+  {
+    const dragoman::testing::FileSizeLimit full(1000);
+    EXPECT_THROW(write_npy(folder / "a.npy", {100'000}, values), core::Error);
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 TEST(WriteNpy, RefusesValuesThatDoNotFillTheShape) {

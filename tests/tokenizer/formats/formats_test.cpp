@@ -202,6 +202,18 @@ TEST(WritingFormats, BothFilesOfGpt2OrNeither) {
   EXPECT_EQ(core::read_file(folder / "merges.txt"), "older\n");
 }
 
+/// A process that is killed between the two must leave a mark, so its place is looked at before either is replaced.
+TEST(WritingFormats, FilesOfGpt2ArePublishedTogether) {
+  const testing::TemporaryFolder folder;
+  const auto definition = read_tokenizer_file(testing::golden_file("gpt2.vocab.json"));
+  core::write_file(folder / "vocab.json", "{}\n");
+  core::write_file(folder / "merges.txt", "older\n");
+  std::filesystem::create_directory(folder / "vocab.json.superseded");
+  EXPECT_NE(testing::error_of([&] { write_tokenizer_file(definition, FileKind::kGpt2, folder / "vocab.json"); }), "");
+  EXPECT_EQ(core::read_file(folder / "merges.txt"), "older\n");
+  EXPECT_EQ(core::read_file(folder / "vocab.json"), "{}\n");
+}
+
 TEST(WritingFormats, WhatAKindCannotRepresentIsRefusedWithTheReason) {
   EXPECT_THAT(refusal("gpt2.vocab.json", FileKind::kSentencePiece), HasSubstr("byte alphabet"));
   EXPECT_THAT(refusal("gpt2.vocab.json", FileKind::kSubwordNmt), HasSubstr("do not end with </w>"));

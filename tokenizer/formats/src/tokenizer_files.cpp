@@ -20,6 +20,7 @@
 #include <dragoman/core/file.h>
 #include <dragoman/core/named_file.h>
 #include <dragoman/core/options.h>
+#include <dragoman/core/publish_together.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 
@@ -70,14 +71,14 @@ void write_gpt2_files(const BpeDefinition& definition, const std::filesystem::pa
           kVocabularyName, kMergesName);
   const Gpt2Files files = write_gpt2(definition);
   // Neither takes its name before both are complete: they are of no use with another's.
-  core::OutputFile merges(merges_beside(path));
-  core::OutputFile vocabulary(path);
+  core::OutputFile merges(merges_beside(path), {.partial = core::PartialPolicy::kTemporary});
+  core::OutputFile vocabulary(path, {.partial = core::PartialPolicy::kTemporary});
   merges.write(files.merges_text);
   vocabulary.write(files.vocabulary_json);
-  merges.flush();
-  vocabulary.flush();
-  merges.commit();
-  vocabulary.commit();
+  merges.complete();
+  vocabulary.complete();
+  core::OutputFile* const both[] = {&merges, &vocabulary};
+  core::publish_together(both);
 }
 
 /// What says nothing about files of this kind is not passed over: whoever gives it expects something of it.
