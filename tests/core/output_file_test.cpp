@@ -528,6 +528,22 @@ TEST(WriteFile, WritesThroughNothing) {
   EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
 }
 
+/// An archive of a stranger can bring such notes.
+TEST_F(OutputFileTest, NotesOfLinesThatAreNotThereTakeNoTime) {
+  put(partial(), "a\nb\nc\n");
+  std::string record = "{}\n1\n2\n";
+  for (int i = 0; i < 20'000; ++i) record += "9\n";
+  put(folder_ / "out.partial.job", record);
+  int calls = 0;
+  const auto vouched = [&](const std::vector<std::string>& notes) {
+    ++calls;
+    return notes.empty() ? std::uint64_t{0} : std::stoull(notes.back());
+  };
+  const OutputFile file(out(), {.partial = PartialPolicy::kResume, .identity = "{}", .vouched = vouched});
+  EXPECT_EQ(file.lines_kept(), 2U);
+  EXPECT_LT(calls, 30);
+}
+
 /// The system ends a name at U+0000, which YAML can write.
 TEST_F(OutputFileTest, ANameWithANulIsRefused) {
   const std::filesystem::path file = folder_ / "precious";

@@ -137,11 +137,19 @@ struct OutputFile::Impl {
   }
 
   /// By the last note that does not speak of more lines than there are: of further ones it cannot be seen what they
-  /// were.
+  /// were. More notes vouch for no fewer lines, so a few of their beginnings are tried.
   std::uint64_t vouched_up_to(std::uint64_t lines, const OutputOptions::Vouched& vouched) const {
-    std::vector<std::string> notes = job.notes();
-    while (!notes.empty() && vouched(notes) > lines) notes.pop_back();
-    return vouched(notes);
+    const std::vector<std::string>& notes = job.notes();
+    const auto first = [&](std::size_t count) {
+      return vouched({notes.begin(), notes.begin() + static_cast<std::ptrdiff_t>(count)});
+    };
+    std::size_t fitting = 0;
+    for (std::size_t most = notes.size(); fitting < most;) {
+      const std::size_t middle = most - (most - fitting) / 2;
+      const bool fits = first(middle) <= lines;
+      (fits ? fitting : most) = fits ? middle : middle - 1;
+    }
+    return first(fitting);
   }
 
   /// Goes on after the last complete line, or after the last one that the notes vouch for.
