@@ -80,7 +80,7 @@ TEST_F(EvaluateOptions, TokenizersMayBeModels) {
   EXPECT_THAT(run("evaluate out -r ref --tokenize zh --tokenize-model spm.model").error, HasSubstr("needs no model"));
   EXPECT_THAT(run("evaluate out -r ref --tokenize ko-mecab").error, HasSubstr("--tokenize none"));
   EXPECT_THAT(run("evaluate out -r ref --tokenize ja-mecab --tokenize-model missing").error,
-              AnyOf(HasSubstr("missing: MeCab does not open it"), HasSubstr("libmecab2")));
+              AnyOf(HasSubstr("missing: is not a folder with a dictionary of MeCab"), HasSubstr("libmecab2")));
   EXPECT_THAT(run("evaluate out -r ref --tokenize some").error, AllOf(HasSubstr("zh"), HasSubstr("flores200")));
 }
 
