@@ -33,10 +33,11 @@ TEST(WriteNpy, WritesWhatNumPyWrites) {
 /// Half an array is of no use.
 TEST(WriteNpy, LeavesNothingOnAFullDisk) {
   const dragoman::testing::TemporaryFolder folder;
+  const std::vector<std::int64_t> shape{100'000};
   const std::vector<float> values(100'000);
   {
     const dragoman::testing::FileSizeLimit full(1000);
-    EXPECT_THROW(write_npy(folder / "a.npy", {100'000}, values), core::Error);
+    EXPECT_THROW(write_npy(folder / "a.npy", shape, values), core::Error);
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
