@@ -121,12 +121,30 @@ TEST_F(LearnerOptionsTest, ConvertSaysThatSentencePieceHasNoEscapes) {
   EXPECT_EQ(content("spm.model"), content("learned.model"));
 }
 
+/// Such an option takes every word up to the next one, so a corpus behind it would become a symbol.
+TEST_F(LearnerOptionsTest, AnInputFileIsNotTakenForASymbol) {
+  std::ofstream(folder_ / "more.txt") << "some more text\n";
+  for (const std::string option : {"--user-symbol '<x>'", "--special '<unk>'"}) {
+    const std::string name = option.substr(0, option.find(' '));
+    expect_refused("--vocab-size 280 " + option + " more.txt", 2, name + ": 'more.txt' is a file");
+    const Outcome unigram =
+        run_dragoman(folder_.path(), "learn-unigram --input text.txt --vocab-size 30 -o u " + option + " more.txt");
+    EXPECT_EQ(unigram.status, 2);
+    EXPECT_THAT(unigram.error, HasSubstr(name + ": 'more.txt' is a file"));
+  }
+  learn("--vocab-size 280 --output t.json --user-symbol more.txt '<x>'");
+  const std::string extend = "vocab extend t.json --output e.json --user-symbol '<y>' ";
+  EXPECT_THAT(run_dragoman(folder_.path(), extend + "more.txt").error, HasSubstr("'more.txt' is a file"));
+  EXPECT_EQ(run_dragoman(folder_.path(), extend + "nothing").status, 0);
+}
+
 TEST_F(LearnerOptionsTest, DigitsStandAlone) {
   learn("--vocab-size 290 --split-digits --output d.json");
   EXPECT_THAT(encoded("d.json"), HasSubstr("\u2581 1 2 \u2581 1 2 3\n"));
   learn("--vocab-size 290 --output whole.json");
   EXPECT_THAT(encoded("whole.json"), HasSubstr("\u258112 \u258112 3\n"));
-  expect_refused("--vocab-size 280 --split-digits --to sentencepiece", 1, "cuts words in another way");
+  expect_refused("--vocab-size 280 --split-digits --to sentencepiece", 1,
+                 "cuts words in another way; a tokenizer.json can");
 }
 
 }  // namespace

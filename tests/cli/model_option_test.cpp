@@ -61,9 +61,10 @@ TEST_F(ModelOption, NamesTheModelsInAFolder) {
 
 TEST_F(ModelOption, NamesTheModelsOfARun) {
   std::ofstream(folder_ / "parent" / "run.json") << "{}";
-  for (const char* name : {"parent/best", "parent/last"}) copy(name);
+  for (const char* name : {"parent/average", "parent/best", "parent/last"}) copy(name);
   EXPECT_THAT(error_of("score s t --model parent"),
-              HasSubstr("parent: is a training run and no model, but holds the models best, first, last"));
+              HasSubstr("parent: is a training run and no model, but holds the models best, average, first, last; name "
+                        "one of them: parent/best"));
   std::filesystem::create_directories(folder_ / "new");
   std::ofstream(folder_ / "new" / "run.json") << "{}";
   EXPECT_THAT(error_of("score s t --model new"), HasSubstr("has no model yet"));

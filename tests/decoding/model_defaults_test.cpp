@@ -17,6 +17,7 @@ using core::Json;
 using dragoman::testing::message_of;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 /// The options that a user who says `said` gets of a model whose folder says `folder`.
@@ -56,7 +57,8 @@ TEST(ModelDefaults, SayWhatIsWrongWithThem) {
   EXPECT_THAT(error({{"beam_size", "4"}}), HasSubstr("beam_size"));
   EXPECT_THAT(error({{"beam_size", 129}}), HasSubstr("beam_size: may be at most 128"));
   EXPECT_THAT(error({{"repetition_penalty", 1e300}}), HasSubstr("repetition_penalty"));
-  EXPECT_THAT(error({{"length_penalty", "gnat"}}), HasSubstr("gnmt"));
+  EXPECT_THAT(error({{"length_penalty", "gnat"}}), AllOf(HasSubstr("gnmt"), Not(HasSubstr("alpha"))));
+  EXPECT_THAT(error({{"length_penalty", "0.6"}}), HasSubstr("a number is the strength, `alpha`"));
   EXPECT_THAT(error({{"minimum_length", 9}, {"maximum_length", 3}}), HasSubstr("minimum_length"));
   EXPECT_THAT(error({{"decoder", "greedy"}, {"beam_size", 9}}), AllOf(HasSubstr("beam_size"), HasSubstr("greedy")));
   for (const char* key : {"n_best", "alignment"})

@@ -74,6 +74,8 @@ class LearnBpe final : public Command {
     learn_.smallest_vocab_size = sizes.front();
     learn_.vocab_size = sizes.back();
     require_folder_of_output();
+    refuse_taken_files("--special", special_tokens_);
+    refuse_taken_files("--user-symbol", learn_.user_symbols);
     if (inputs_.empty() == counts_.empty()) throw UsageError("learn-bpe needs either --input or --counts");
     if (!symbols_file_.empty()) append_user_symbols(symbols_file_, learn_.user_symbols);
     learn_.protected_patterns = protect_.patterns();

@@ -53,6 +53,8 @@ class LearnUnigram final : public Command {
   std::vector<std::string> positional() const override { return {"input"}; }
 
   void run(const Session& session) override {
+    refuse_taken_files("--special", special_tokens_);
+    refuse_taken_files("--user-symbol", learn_.user_symbols);
     if (inputs_.empty() == counts_.empty()) throw UsageError("learn-unigram needs either --input or --counts");
     if (!symbols_file_.empty()) append_user_symbols(symbols_file_, learn_.user_symbols);
     if (!special_tokens_.empty()) learn_.special_tokens = special_tokens_;

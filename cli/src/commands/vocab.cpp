@@ -126,6 +126,8 @@ class Vocab final : public Command {
 
   /// Tokens first: merges then stay clear of them.
   VocabularyEdit extended(const Session& session) const {
+    refuse_taken_files("--special", special_);
+    refuse_taken_files("--user-symbol", symbols_);
     std::vector<std::string> symbols = symbols_;
     if (!symbols_file_.empty()) append_user_symbols(symbols_file_, symbols);
     if (special_.empty() && symbols.empty() && corpus_.empty())

@@ -1,8 +1,12 @@
 #include "options/text_inputs.h"
 
+#include "program/command.h"
+
+#include <fmt/format.h>
 #include <glob.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::cli {
 namespace {
@@ -53,6 +57,17 @@ std::vector<std::filesystem::path> expand_files(const std::vector<std::string>& 
       files.emplace_back(value);
   }
   return files;
+}
+
+void refuse_taken_files(const std::string& option, const std::vector<std::string>& words) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(words[i], ignored)) continue;
+    throw UsageError(fmt::format(
+        "{}: {} is a file, and the option takes all words up to the next option; put input files in front of it, or "
+        "after --input (where it is no file that you mean, make it the first word of {})",
+        option, core::quote(words[i]), option));
+  }
 }
 
 }  // namespace dragoman::cli

@@ -34,9 +34,12 @@ void add_length_penalty(OptionTable<Search>& table, const LengthPenalty& usual) 
       [](OptionReader& reader, Search& search) {
         if (reader.has("length_penalty")) {
           const auto name = reader.get("length_penalty", std::string());
+          // In other toolkits the length penalty is a number.
+          const bool is_number = !name.empty() && name.find_first_not_of("+-.0123456789e") == std::string::npos;
           reader.check(
               std::ranges::find(LengthPenalty::kPresets, name) != LengthPenalty::kPresets.end(), "length_penalty",
-              fmt::format("is {}; it must be one of: {}", core::quote(name), fmt::join(LengthPenalty::kPresets, ", ")));
+              fmt::format("is {}; it must be one of: {}{}", core::quote(name), fmt::join(LengthPenalty::kPresets, ", "),
+                          is_number ? "; a number is the strength, `alpha`" : ""));
           search.length_penalty = name;
         }
         if (reader.has("alpha")) search.alpha = reader.get("alpha", 0.0);

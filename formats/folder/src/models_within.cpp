@@ -24,6 +24,9 @@ std::string describe_models_within(const std::filesystem::path& folder,
   }
   if (names.empty()) return {};
   std::ranges::sort(names);
+  // Of a training run this is the one that was chosen.
+  if (const auto best = std::ranges::find(names, "best"); best != names.end())
+    std::rotate(names.begin(), best, best + 1);
   std::error_code ignored;
   const char* const what =
       std::filesystem::exists(folder / "run.json", ignored) ? "is a training run and no model" : "is no model";

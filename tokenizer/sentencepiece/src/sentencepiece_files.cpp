@@ -204,7 +204,8 @@ void add_piece(const StoredPiece& piece, const std::string& name, BpeDefinition&
 // ---- writing
 
 [[noreturn]] void cannot_write(std::string_view reason) {
-  core::fail(ErrorCode::kUnsupported, "a SentencePiece model cannot represent this tokenizer: {}", reason);
+  core::fail(ErrorCode::kUnsupported, "a SentencePiece model cannot represent this tokenizer: {}; a tokenizer.json can",
+             reason);
 }
 
 void check_writable(const BpeDefinition& d) {

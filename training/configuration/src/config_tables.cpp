@@ -123,7 +123,7 @@ const OptionTable<ModelConfig>& model_table() {
                   "tokens that translation takes, the end included")
           .number("maximum_target_length", &Config::maximum_target_length, kLength, "N", "the same of the target")
           .choice("decoder_start", &Config::decoder_starts_with_end, {{"begin", false}, {"end", true}}, "TOKEN",
-                  "the decoder's first input; end, as in fairseq and Marian");
+                  "the decoder's first input; end, as in fairseq");
   return table;
 }
 

@@ -89,7 +89,7 @@ struct ModelConfig {
   /// What translation accepts, in tokens with the closing end token; training pairs obey DataConfig::maximum_length.
   std::int32_t maximum_source_length = 512;
   std::int32_t maximum_target_length = 512;
-  /// Whether the first decoder input is the end token (as in fairseq and Marian) rather than the begin token.
+  /// Whether the first decoder input is the end token (as in fairseq) rather than the begin token.
   bool decoder_starts_with_end = false;
   /// The model type's own keys.
   core::Json options = core::Json::object();
