@@ -134,6 +134,7 @@ struct AdafactorTotals {
   Adafactor arguments;
   bool of_updates;
   SIMT_DEVICE void operator()() const {
+    if (arguments.step->skip != 0) return;  // then there are no sums
     simt::SharedMemory memory;
     const auto cells = memory.take<double>(kWarps);
     const std::int64_t rows = arguments.parameters.rows;
@@ -161,6 +162,7 @@ struct AdafactorTotals {
 struct AdafactorUpdateSquares {
   Adafactor arguments;
   SIMT_DEVICE void operator()() const {
+    if (arguments.step->skip != 0) return;
     simt::SharedMemory memory;
     const auto cells = memory.take<double>(kWarps);
     const std::int64_t row = simt::block_index();
