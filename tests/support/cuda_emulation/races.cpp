@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <mutex>
 #include <new>
 
@@ -87,7 +88,7 @@ Use with_reader(const Use& before, const Use& now) {
 
 }  // namespace
 
-std::atomic<bool> watches_races = false;
+std::atomic<bool> watches_races = std::getenv("DRAGOMAN_TEST_RACES") != nullptr;
 
 void set_watched_races(bool watched) noexcept {
   watches_races = watched;
