@@ -63,4 +63,19 @@ HOOK __tsan_vptr_read(void**) {}
 HOOK __tsan_func_entry(void*) {}
 HOOK __tsan_func_exit() {}
 HOOK __tsan_init() {}
+
+// Of the host's code in such a source, as of tests. Kernels have no atomic operations.
+#define ATOMIC_HOOKS(BITS, T)                                                                                    \
+  extern "C" __attribute__((visibility("hidden"))) T __tsan_atomic##BITS##_load(const volatile T* a, int) {      \
+    return __atomic_load_n(a, __ATOMIC_SEQ_CST);                                                                 \
+  }                                                                                                              \
+  extern "C" __attribute__((visibility("hidden"))) T __tsan_atomic##BITS##_fetch_add(volatile T* a, T by, int) { \
+    return __atomic_fetch_add(a, by, __ATOMIC_SEQ_CST);                                                          \
+  }                                                                                                              \
+  extern "C" __attribute__((visibility("hidden"))) T __tsan_atomic##BITS##_fetch_sub(volatile T* a, T by, int) { \
+    return __atomic_fetch_sub(a, by, __ATOMIC_SEQ_CST);                                                          \
+  }
+ATOMIC_HOOKS(8, signed char)
+ATOMIC_HOOKS(32, int)
+ATOMIC_HOOKS(64, long)
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
