@@ -55,7 +55,7 @@ TEST_F(LongLines, FailByDefaultAndSayWhatElseCanBeDone) {
     EXPECT_EQ(outcome.status, 1);
     EXPECT_THAT(outcome.error, AllOf(HasSubstr("line 2"), HasSubstr("--long-lines")));
   }
-  EXPECT_THAT(run("score s t --long-lines some" + kModel).error, HasSubstr("fail, cut or skip"));
+  EXPECT_THAT(run("score s t --long-lines some" + kModel).error, HasSubstr("fail, cut, skip"));
 }
 
 TEST_F(LongLines, OfAScoreAreSkippedOrCut) {

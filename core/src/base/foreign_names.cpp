@@ -141,7 +141,7 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"output_dir", "output"},
     {"model_dir", "output model"},
     {"save_model", "output"},
-    {"train_sets", "data.train.source data.train.target"},
+    {"train_sets", "data.train", "with the keys source and target"},
     {"trainpref", "data.train"},
     {"train_data", "data.train"},
     {"train_file", "data.train"},

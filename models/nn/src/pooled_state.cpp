@@ -8,6 +8,7 @@
 #include <dragoman/ops/elementwise.h>
 #include <dragoman/ops/extend_lists.h>
 #include <dragoman/ops/rows.h>
+#include <dragoman/tensor/host_view.h>
 
 namespace dragoman::nn {
 namespace {
@@ -257,6 +258,8 @@ Variable PooledState::attend_cached(Context& context, const Variable& q, const R
   const Tensor weights = keep_weights
                              ? context.allocate_for_step(q.value.rows, static_cast<std::int64_t>(heads) * lists.longest)
                              : Tensor{};
+  // A row has fewer keys than the longest one, but the host reads whole rows.
+  if (keep_weights && !context.memory().host_readable()) tensor::queue_clear(context.memory(), weights);
   const Tensor y = context.allocate(q.value.rows, q.value.cols);
   context.kernels().get(ops::kCachedAttention)(context, {.q = q.value,
                                                          .keys = pool.rows(first),

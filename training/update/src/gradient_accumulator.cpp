@@ -105,16 +105,16 @@ bool GradientAccumulator::gather(Tokens& tokens, bool stop) const {
   };
   tensor::DeviceMemory& memory = context_->memory();
   std::vector<ops::LossRecord> records(sums.size());
-  memory.copy_out(records.data(), losses(), records.size() * sizeof(ops::LossRecord));
-  for (BatchSums& batch : share_of(ranks.rank())) {
-    const auto i = static_cast<std::size_t>(&batch - sums.data());
-    batch = {records[i], tokens[i]};
-  }
+  // The device has written the records of this process's batches alone.
+  const std::span<BatchSums> shared = share_of(ranks.rank());
+  const auto first = static_cast<std::size_t>(shared.data() - sums.data());
+  memory.copy_out(records.data() + first, losses() + first, shared.size() * sizeof(ops::LossRecord));
+  for (std::size_t i = 0; i < shared.size(); ++i) shared[i] = {records[first + i], tokens[first + i]};
   // Every process sends its share, and one byte more.
   std::vector<std::vector<std::byte>> rooms;
   for (int r = 0; r < ranks.size(); ++r) rooms.emplace_back(share_of(r).size_bytes() + 1);
   std::vector<std::byte>& own = rooms[static_cast<std::size_t>(ranks.rank())];
-  std::ranges::copy(std::as_bytes(share_of(ranks.rank())), own.begin());
+  std::ranges::copy(std::as_bytes(shared), own.begin());
   own.back() = std::byte{stop};
   const std::vector<collective::Collective::Bytes> outgoing(rooms.size(), own);
   const std::vector<collective::Collective::Room> incoming(rooms.begin(), rooms.end());
