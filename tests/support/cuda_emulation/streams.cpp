@@ -75,6 +75,9 @@ Streams& streams() {
   return of_program;
 }
 
+/// Objects of the whole program are destroyed after those of its thread, and may still give memory back.
+thread_local bool thread_has_ended = false;
+
 /// What a thread has: its stream, and what it captures of it.
 struct ThreadState {
   std::shared_ptr<Stream> stream = streams().add();
@@ -87,6 +90,7 @@ struct ThreadState {
   ThreadState& operator=(const ThreadState&) = delete;
   /// The device goes on when a thread has ended.
   ~ThreadState() {
+    thread_has_ended = true;
     try {
       stream->run_until(UINT64_MAX);
     } catch (const std::exception& error) {
@@ -129,6 +133,7 @@ void wait_for_stream() {
   wait_for(UINT64_MAX);
 }
 void wait_without_failing() noexcept {
+  if (thread_has_ended) return;
   if (capturing()) return spoil_capture("waiting");
   Stream& stream = *own().stream;
   try {
@@ -139,6 +144,7 @@ void wait_without_failing() noexcept {
 }
 
 void drop_work() noexcept {
+  if (thread_has_ended) return;
   Stream& stream = *own().stream;
   const std::lock_guard lock(stream.mutex);
   stream.run += stream.queue.size();
