@@ -91,11 +91,10 @@ TEST_F(ModelOption, NamesAModelTypeThatIsNotSupported) {
 TEST_F(ModelOption, NamesAFileOfPyTorch) {
   std::filesystem::copy(in_source("tests/formats/golden/torch/state.pt"), folder_ / "state.pt");
   // Where models of other toolkits are taken.
-  for (const char* command :
-       {"translate s --model state.pt", "score s t --model state.pt", "align s t --model state.pt",
-        "embed s --model state.pt --output out.npy", "rerank lists --reverse state.pt",
-        "quantize --model state.pt --output out", "convert state.pt --output out",
-        "translate s --model parent/first --ensemble state.pt"})
+  for (const char* command : {"translate s --model state.pt", "score s t --model state.pt",
+                              "align s t --model state.pt", "embed s --model state.pt --output out.npy",
+                              "rerank lists --reverse state.pt", "quantize --model state.pt --output out",
+                              "convert state.pt --output out", "translate s --model parent/first --ensemble state.pt"})
     EXPECT_THAT(error_of(command), AllOf(HasSubstr("state.pt: looks like a checkpoint of PyTorch"),
                                          HasSubstr("docs/models.md"), Not(HasSubstr("zip"))))
         << command;

@@ -102,9 +102,11 @@ const char* name_of_mapped_file(const void* address) noexcept {
 
 void release_pages(const void* data, std::size_t bytes) noexcept {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(data) + page - 1) / page * page;
-  const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(data) + bytes) / page * page;
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  const std::uintptr_t begin = (address + page - 1) / page * page;
+  const std::uintptr_t end = (address + bytes) / page * page;
+  auto* const first = static_cast<std::byte*>(const_cast<void*>(data)) + (begin - address);
+  if (begin < end) ::madvise(first, end - begin, MADV_DONTNEED);
 }
 
 }  // namespace dragoman::formats
