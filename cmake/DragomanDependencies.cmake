@@ -1,4 +1,4 @@
-# What each package is for, and what it would cost to do without, stands in docs/dependencies.md.
+# What each package is for, and what it would cost to do without, stands in docs/project/dependencies.md.
 find_package(Threads REQUIRED)
 find_package(Boost 1.74 REQUIRED COMPONENTS program_options iostreams)
 find_package(ICU 70 REQUIRED COMPONENTS uc i18n)

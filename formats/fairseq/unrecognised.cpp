@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kRemedy =
     "give a folder of transformers or CTranslate2, a model of Marian, or a checkpoint of fairseq (.pt) with its "
-    "dictionaries beside it; docs/models.md describes each";
+    "dictionaries beside it; docs/guides/models.md describes each";
 
 std::string describe_unknown(const std::string& file) {
   return fmt::format(

@@ -1,4 +1,4 @@
-# Installs Dragoman, builds the program of docs/embedding.md and examples/embedded against the installation with
+# Installs Dragoman, builds the program of docs/guides/embedding.md and examples/embedded against the installation with
 # find_package() alone, and compares what they do with the command line. Given with -D: BUILD (the build tree), SOURCE
 # (the source tree), WORK (a folder to work in), GENERATOR, COMPILER, FLAGS (sanitizers).
 cmake_minimum_required(VERSION 3.25)
@@ -47,10 +47,10 @@ training: {updates: 5, batch_tokens: 1000}
 file(WRITE ${WORK}/train.yml "${config}")
 
 # The program of the page, to the letter.
-file(READ ${SOURCE}/docs/embedding.md page)
+file(READ ${SOURCE}/docs/guides/embedding.md page)
 string(REGEX MATCH "```cpp\n(#include <dragoman/dragoman.h>\n[^`]*)```" found "${page}")
 if(NOT found)
-  message(FATAL_ERROR "docs/embedding.md does not begin with a whole program")
+  message(FATAL_ERROR "docs/guides/embedding.md does not begin with a whole program")
 endif()
 file(WRITE ${WORK}/ten/program.cpp "${CMAKE_MATCH_1}")
 file(WRITE ${WORK}/ten/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)

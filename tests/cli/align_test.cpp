@@ -73,7 +73,7 @@ TEST_F(AlignTest, JsonHasTheLinksOfThePharaohLine) {
   EXPECT_EQ(joined, text.output);
 }
 
-/// From pairs to a list to translations, as docs/alignment.md has it.
+/// From pairs to a list to translations, as docs/guides/alignment.md has it.
 TEST_F(AlignTest, AlignmentsMakeAShortlistThatTranslates) {
   const std::string model = " --quiet --model '" + in_source("examples/multi30k/model") + "' ";
   EXPECT_EQ(align("s.de t.en --layer 1 --output words").status, 0);

@@ -58,12 +58,12 @@ TEST_F(HelpTest, WhatIsMisspeltGetsASuggestion) {
   EXPECT_EQ(run("decode one two").status, 2) << "one input is read";
 }
 
-/// docs/commands.md is written by `dragoman reference`.
+/// docs/reference/commands.md is written by `dragoman reference`.
 TEST_F(HelpTest, ThePageOfCommandsIsUpToDate) {
   const Outcome page = run("reference");
   ASSERT_EQ(page.status, 0) << page.error;
-  EXPECT_EQ(page.output, file_content(in_source("docs/commands.md")))
-      << "write it anew: build/release/dragoman reference > docs/commands.md";
+  EXPECT_EQ(page.output, file_content(in_source("docs/reference/commands.md")))
+      << "write it anew: build/release/dragoman reference > docs/reference/commands.md";
 }
 
 /// What bash makes of its completions: it is on every machine that builds Dragoman.

@@ -102,7 +102,7 @@ TEST_F(LargeCorpusTest, CompressedTextsAndPatternsAreTheSameWords) {
 }
 
 TEST_F(LargeCorpusTest, TheScriptOfTheManualMergesCounts) {
-  const std::string manual = file_content(source_folder() / "docs" / "tokenizer.md");
+  const std::string manual = file_content(source_folder() / "docs" / "guides" / "tokenizer.md");
   const std::size_t begin = manual.find("export LC_ALL=C\nsort -m");
   ASSERT_NE(begin, std::string::npos);
   write("reduce.sh", manual.substr(begin, manual.find("```", begin) - begin));

@@ -1,4 +1,4 @@
-// The sizes of files that docs/security.md promises.
+// The sizes of files that docs/concepts/security.md promises.
 #include "program.h"
 
 #include <fstream>

@@ -96,7 +96,7 @@ TEST_F(ModelOption, NamesAFileOfPyTorch) {
                               "rerank lists --reverse state.pt", "quantize --model state.pt --output out",
                               "convert state.pt --output out", "translate s --model parent/first --ensemble state.pt"})
     EXPECT_THAT(error_of(command), AllOf(HasSubstr("state.pt: looks like a checkpoint of PyTorch"),
-                                         HasSubstr("docs/models.md"), Not(HasSubstr("zip"))))
+                                         HasSubstr("docs/guides/models.md"), Not(HasSubstr("zip"))))
         << command;
   for (const char* command : {"tune s t --model state.pt", "shortlist s t --alignments links --model state.pt"})
     EXPECT_THAT(error_of(command), AllOf(HasSubstr("state.pt: is not a folder"), HasSubstr("dragoman convert")));

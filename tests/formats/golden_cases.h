@@ -62,7 +62,7 @@ class ImportedModel {
   plugins::LoadedModel loaded_;
 };
 
-/// The largest error of log probabilities in a test, for the test's XML report, of which the table of docs/models.md
+/// The largest error of log probabilities in a test, for the test's XML report, of which the table of docs/guides/models.md
 /// is made.
 class LargestError {
  public:

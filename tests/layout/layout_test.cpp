@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string architecture_page() {
-  std::ifstream in(source_folder() / "docs" / "architecture.md");
+  std::ifstream in(source_folder() / "docs" / "project" / "architecture.md");
   return {std::istreambuf_iterator<char>(in), {}};
 }
 

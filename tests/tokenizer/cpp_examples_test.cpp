@@ -9,7 +9,7 @@
 #include <dragoman/tokenizer/tokenizer_files.h>
 #include <dragoman/tokenizer/vocabulary_editing.h>
 
-// What docs/tokenizer.md shows under "In C++", line by line.
+// What docs/guides/tokenizer.md shows under "In C++", line by line.
 namespace dragoman::tokenizer {
 namespace {
 
@@ -47,7 +47,7 @@ TEST(CppExamples, Offsets) {
 
 TEST(CppExamples, StandInTheDocumentation) {
   const std::string root = testing::source_folder().string();
-  const std::string document = core::read_file(root + "/docs/tokenizer.md");
+  const std::string document = core::read_file(root + "/docs/guides/tokenizer.md");
   const std::string here = core::read_file(root + "/tests/tokenizer/cpp_examples_test.cpp");
   for (const std::string first : {"const auto decoder =", "const auto executor =", "const auto pieces ="}) {
     const std::size_t begin = document.find(first);

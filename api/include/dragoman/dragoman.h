@@ -1,6 +1,6 @@
 #pragma once
 
-// The embedded API of Dragoman. docs/embedding.md explains it with examples.
+// The embedded API of Dragoman. docs/guides/embedding.md explains it with examples.
 //
 //     #include <dragoman/dragoman.h>
 //     using namespace dragoman;
@@ -97,7 +97,7 @@ Tokenizer learn_unigram(const std::vector<std::filesystem::path>& files, const L
 
 /// How translations are searched. Unset members have the value of the translator's own Search, else of the model
 /// folder, else of the program; so `Search{.beam_size = 5}` gives the bytes of `dragoman translate --beam-size 5`.
-/// docs/decoding.md explains the options; they have the same names there. Error{kBadInput} names an option that makes
+/// docs/concepts/decoding.md explains the options; they have the same names there. Error{kBadInput} names an option that makes
 /// no sense.
 using decoding::Search;
 
@@ -279,7 +279,7 @@ class Aligner {
 
 // --- Training -------------------------------------------------------------------------------------------------------
 
-/// A training configuration: the keys of `dragoman train`, which docs/training.md explains. A value type; not
+/// A training configuration: the keys of `dragoman train`, which docs/guides/training.md explains. A value type; not
 /// thread-safe.
 class TrainConfig {
  public:

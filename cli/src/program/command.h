@@ -34,7 +34,7 @@ class Command {
   virtual std::string_view summary() const = 0;
   /// Command lines that people can copy, one a line.
   virtual std::string_view examples() const { return {}; }
-  /// Adds the options, each bound to a member: what `--help` and docs/commands.md show.
+  /// Adds the options, each bound to a member: what `--help` and docs/reference/commands.md show.
   virtual void add_options(boost::program_options::options_description& options) = 0;
   /// Names of the options that positional arguments fill, in order; the last takes all that remain.
   virtual std::vector<std::string> positional() const { return {}; }

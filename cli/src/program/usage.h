@@ -6,7 +6,7 @@
 
 namespace dragoman::cli {
 
-/// Returns the command line in short, for `--help` and docs/commands.md: `learn-bpe --output FILE [OPTIONS] [input]`.
+/// Returns the command line in short, for `--help` and docs/reference/commands.md: `learn-bpe --output FILE [OPTIONS] [input]`.
 /// Options before `[OPTIONS]` and names without brackets are required.
 std::string usage_of(const Command& command, const boost::program_options::options_description& options);
 

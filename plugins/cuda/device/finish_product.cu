@@ -22,7 +22,7 @@ struct FinishInt8Product {
   Matrix col_scales;
   Matrix c;
   Epilogue epilogue;
-  /// As docs/numerics.md has it: the product of the scales first.
+  /// As docs/concepts/numerics.md has it: the product of the scales first.
   SIMT_DEVICE void operator()(std::int64_t i, std::int64_t j) const {
     const auto own = simt::load_vector<kWidth>(&at(sums, i, j));
     const Run<kWidth> of_cols = load_run<kWidth>(col_scales, 0, j);

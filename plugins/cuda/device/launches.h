@@ -268,7 +268,7 @@ void narrow_words(Half type, const Matrix& x, const WordMatrix& y);
 void narrow_values(Half type, const float* x, std::int64_t count, std::uint16_t* y);
 /// y = x^T for 16-bit values.
 void turn_words(const WordMatrix& x, const WordMatrix& y);
-/// Rounds rows to integers from -range to range with a scale for each row, as docs/numerics.md describes.
+/// Rounds rows to integers from -range to range with a scale for each row, as docs/concepts/numerics.md describes.
 void quantize_words(const Matrix& x, int range, const WordMatrix& y, float* scales);
 /// A product of packed 16-bit values in their stored layout. The length of the summed dimension is the number of rows
 /// if an operand stores that dimension in rows. Otherwise it is counted in words; after the last value both operands

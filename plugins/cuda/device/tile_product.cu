@@ -33,7 +33,7 @@ struct NoScales {
 struct Int8Scales {
   const float* rows;
   const float* cols;
-  /// As docs/numerics.md has it: the product of the scales first.
+  /// As docs/concepts/numerics.md has it: the product of the scales first.
   SIMT_DEVICE float operator()(std::int32_t sum, std::int64_t row, std::int64_t col) const {
     return static_cast<float>(sum) * (rows[row] * cols[col]);
   }

@@ -165,10 +165,10 @@ TEST(Fairseq, OtherFilesOfTorchAreNamedAndRefused) {
               AllOf(HasSubstr("fairseq.pt: looks like a checkpoint of fairseq"), HasSubstr("copy the dictionaries")));
   write_torch_file(folder / "step_1000.pt", {"model", "generator", "vocab", "opt", "optim"});
   EXPECT_THAT(reason("step_1000.pt"),
-              AllOf(HasSubstr("step_1000.pt: looks like a checkpoint of OpenNMT-py"), HasSubstr("docs/models.md")));
+              AllOf(HasSubstr("step_1000.pt: looks like a checkpoint of OpenNMT-py"), HasSubstr("docs/guides/models.md")));
   write_torch_file(folder / "weights.pt", {"encoder", "decoder"});
   EXPECT_THAT(reason("weights.pt"),
-              AllOf(HasSubstr("weights.pt: looks like a checkpoint of PyTorch"), HasSubstr("docs/models.md")));
+              AllOf(HasSubstr("weights.pt: looks like a checkpoint of PyTorch"), HasSubstr("docs/guides/models.md")));
   for (const char* name : {"old.pt", "hostile.pt"})
     EXPECT_THAT(error_of([&] { plugins::import_model(testing::golden_file("torch") / name, folder / "out", host); }),
                 HasSubstr(std::string(name) + ": looks like a checkpoint of PyTorch, as OpenNMT-py and others"));

@@ -86,7 +86,7 @@ OptionTable<OptimizerConfig> optimizer_table() {
   using Config = OptimizerConfig;
   return OptionTable<Config>()
       .choice("type", &Config::kind, optimizers(), "NAME",
-              "adamw has decoupled weight decay, adam that of a penalty; the others: docs/training.md")
+              "adamw has decoupled weight decay, adam that of a penalty; the others: docs/guides/training.md")
       .number("beta1", &Config::beta1, kBelowOne, "X", "Adam, Lion: decay of the mean of gradients")
       .number("beta2", &Config::beta2, kBelowOne, "X", "Adam: decay of the mean of their squares; Lion: of the mean")
       .number("epsilon", &Config::epsilon, {.least = 0, .most = 1, .least_included = false}, "X",

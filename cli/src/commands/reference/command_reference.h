@@ -27,7 +27,7 @@ struct CommandReference {
 /// All commands, out of the tables with which they read their options.
 std::vector<CommandReference> all_commands();
 
-/// docs/commands.md.
+/// docs/reference/commands.md.
 std::string as_markdown(const std::vector<CommandReference>& commands);
 /// The manual page dragoman(1).
 std::string as_man_page(const std::vector<CommandReference>& commands);

@@ -9,7 +9,7 @@
 
 namespace dragoman::backend::reference {
 
-/// The product of rows with a weight, in the weight's compute type: docs/numerics.md, line by line.
+/// The product of rows with a weight, in the weight's compute type: docs/concepts/numerics.md, line by line.
 class WeightReader {
  public:
   WeightReader(const tensor::Tensor& plain, tensor::ComputeType type, std::string_view op);

@@ -20,7 +20,7 @@ struct VerificationBounds {
   /// A greedy translation must go on as the reference does where the best token leads by more than this.
   double margin = 0;
 };
-/// Those of a number type; docs/models.md says where they come from.
+/// Those of a number type; docs/guides/models.md says where they come from.
 VerificationBounds verification_bounds(tensor::ComputeType type);
 
 struct ModelVerification {

@@ -1,4 +1,4 @@
-// docs/numerics.md, against the reference backend, which computes by its letter.
+// docs/concepts/numerics.md, against the reference backend, which computes by its letter.
 #include "products/gemm.h"
 #include "support.h"
 

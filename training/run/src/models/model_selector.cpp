@@ -127,7 +127,7 @@ void ModelSelector::take_in(ValidatedModel validated) {
   }
 }
 
-/// Beside those of the newest validation, so that systems can be compared: docs/evaluation.md.
+/// Beside those of the newest validation, so that systems can be compared: docs/guides/evaluation.md.
 void ModelSelector::keep_hypotheses(const std::vector<std::string>& hypotheses) const {
   if (hypotheses.empty()) return;
   try {

@@ -17,7 +17,7 @@
 /// numbers of x up to 127, four products cannot if the positive ones of their four weights add up to at most 255, and
 /// so the negative ones. So the inputs, in groups of four, are paired when a weight is packed: for every eight outputs
 /// in an order of their own, such that as many pairs as can be found are of this kind. What finds no partner is
-/// multiplied in the usual way. Measured gains: docs/performance.md.
+/// multiplied in the usual way. Measured gains: docs/project/performance.md.
 namespace dragoman::backend::cpu {
 
 #ifdef __x86_64__

@@ -10,7 +10,7 @@
 #include <dragoman/core/error.h>
 
 /// oneDNN's kernels are as fast where the weight is in a cache; what is won here is that it gets there in time, and
-/// that any number of rows is multiplied without padding. Measured gains: docs/performance.md.
+/// that any number of rows is multiplied without padding. Measured gains: docs/project/performance.md.
 namespace dragoman::backend::cpu {
 
 #ifdef __x86_64__

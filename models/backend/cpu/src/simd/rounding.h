@@ -5,7 +5,7 @@
 #include <dragoman/tensor/compute_type.h>
 #include <dragoman/tensor/tensor.h>
 
-/// Floats as what products are computed in, and back: docs/numerics.md. All on the calling thread.
+/// Floats as what products are computed in, and back: docs/concepts/numerics.md. All on the calling thread.
 namespace dragoman::backend::cpu {
 
 /// Rows of floats to be read, `stride` apart.

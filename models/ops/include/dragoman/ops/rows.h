@@ -13,7 +13,7 @@ struct GatherRowsArguments {
 inline constexpr KernelKey<void(Context&, const GatherRowsArguments&)> kGatherRows{"gather_rows"};
 
 /// y[rows[i]] = x[i]; the rows differ from each other. Any element type, the same for both; or y is of BF16 or F16, and
-/// x of the context's float type, which is rounded as docs/numerics.md says.
+/// x of the context's float type, which is rounded as docs/concepts/numerics.md says.
 struct ScatterRowsArguments {
   Tensor x;
   DeviceIndices rows;

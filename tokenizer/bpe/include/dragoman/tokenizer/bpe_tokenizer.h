@@ -15,7 +15,7 @@
 namespace dragoman::tokenizer {
 
 /// Byte pair encoding, stored as a Hugging Face `tokenizer.json`; tokenizer_files.h reads and writes other files.
-/// docs/tokenizer.md says which parts of each format are supported; a file that uses others is refused by name, so that
+/// docs/guides/tokenizer.md says which parts of each format are supported; a file that uses others is refused by name, so that
 /// nothing is ever encoded in a way that its author did not mean.
 class BpeTokenizer final : public Tokenizer {
  public:

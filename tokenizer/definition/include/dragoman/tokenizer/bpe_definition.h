@@ -81,7 +81,7 @@ struct InnerCuts {
   /// (M) go with the letters or numbers that they follow, and a word mark with what follows it.
   bool punctuation = false;
   /// Empty, or a regular expression: what it matches in normalised text is apart from what stands on both sides, before
-  /// marks and the others cut it further. Its syntax is the part of Oniguruma's that docs/tokenizer.md lists.
+  /// marks and the others cut it further. Its syntax is the part of Oniguruma's that docs/guides/tokenizer.md lists.
   std::string protected_pattern = {};
 
   /// Whether the pattern, or the last of several, is kWordMark, so that each space is a word by itself.
