@@ -161,8 +161,9 @@ class Plugins final : public Command {
 
   static void conclude(const std::vector<plugins::Verdict>& verdicts, const std::string& provider) {
     const auto failed = std::ranges::count(verdicts, false, &plugins::Verdict::passed);
-    core::require(failed == 0, core::ErrorCode::kBadInput, "{}: {} of {} checks failed; docs/guides/plugins.md explains each",
-                  provider, failed, verdicts.size());
+    core::require(failed == 0, core::ErrorCode::kBadInput,
+                  "{}: {} of {} checks failed; docs/guides/plugins.md explains each", provider, failed,
+                  verdicts.size());
     if (verdicts.empty())
       fmt::print("{} loads and registers; it brings no model or op to check\n", provider);
     else

@@ -164,8 +164,8 @@ TEST(Fairseq, OtherFilesOfTorchAreNamedAndRefused) {
   EXPECT_THAT(reason("fairseq.pt"),
               AllOf(HasSubstr("fairseq.pt: looks like a checkpoint of fairseq"), HasSubstr("copy the dictionaries")));
   write_torch_file(folder / "step_1000.pt", {"model", "generator", "vocab", "opt", "optim"});
-  EXPECT_THAT(reason("step_1000.pt"),
-              AllOf(HasSubstr("step_1000.pt: looks like a checkpoint of OpenNMT-py"), HasSubstr("docs/guides/models.md")));
+  EXPECT_THAT(reason("step_1000.pt"), AllOf(HasSubstr("step_1000.pt: looks like a checkpoint of OpenNMT-py"),
+                                            HasSubstr("docs/guides/models.md")));
   write_torch_file(folder / "weights.pt", {"encoder", "decoder"});
   EXPECT_THAT(reason("weights.pt"),
               AllOf(HasSubstr("weights.pt: looks like a checkpoint of PyTorch"), HasSubstr("docs/guides/models.md")));
