@@ -62,8 +62,8 @@ class ImportedModel {
   plugins::LoadedModel loaded_;
 };
 
-/// The largest error of log probabilities in a test, for the test's XML report, of which the table of docs/guides/models.md
-/// is made.
+/// The largest error of log probabilities in a test, for the test's XML report, of which the table of
+/// docs/guides/models.md is made.
 class LargestError {
  public:
   explicit LargestError(std::string name = "largest_error") : name_(std::move(name)) {}

@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-// The promise of docs/concepts/security.md: looking at a file runs nothing of it. With the program itself, as users have it.
+// The promise of docs/concepts/security.md: looking at a file runs nothing of it. With the program itself, as users
+// have it.
 namespace dragoman::testing {
 namespace {
 

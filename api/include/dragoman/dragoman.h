@@ -97,8 +97,8 @@ Tokenizer learn_unigram(const std::vector<std::filesystem::path>& files, const L
 
 /// How translations are searched. Unset members have the value of the translator's own Search, else of the model
 /// folder, else of the program; so `Search{.beam_size = 5}` gives the bytes of `dragoman translate --beam-size 5`.
-/// docs/concepts/decoding.md explains the options; they have the same names there. Error{kBadInput} names an option that makes
-/// no sense.
+/// docs/concepts/decoding.md explains the options; they have the same names there. Error{kBadInput} names an option
+/// that makes no sense.
 using decoding::Search;
 
 /// The options of one text, besides the search.

@@ -6,8 +6,8 @@
 
 namespace dragoman::cli {
 
-/// Returns the command line in short, for `--help` and docs/reference/commands.md: `learn-bpe --output FILE [OPTIONS] [input]`.
-/// Options before `[OPTIONS]` and names without brackets are required.
+/// Returns the command line in short, for `--help` and docs/reference/commands.md: `learn-bpe --output FILE [OPTIONS]
+/// [input]`. Options before `[OPTIONS]` and names without brackets are required.
 std::string usage_of(const Command& command, const boost::program_options::options_description& options);
 
 /// Guesses which option was meant by one that the command does not have, as the end of a message; "" without a guess.

@@ -57,8 +57,8 @@ struct TranslateOptions {
   AttentionSettings attention{};
   /// A record may have its own.
   LanguagePair languages{};
-  /// What every translation begins with, as text; docs/concepts/decoding.md says what that means inside of a word. A record may
-  /// have its own.
+  /// What every translation begins with, as text; docs/concepts/decoding.md says what that means inside of a word. A
+  /// record may have its own.
   std::string target_prefix{};
   /// Texts that no translation may hold as they are tokenised, in front of it and behind a blank.
   std::vector<std::string> suppress{};

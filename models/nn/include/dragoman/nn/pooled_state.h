@@ -23,8 +23,8 @@ namespace dragoman::nn {
 ///     model.decode(context, next, state);
 ///
 /// Keys and values are kept in the context's float type where weights are multiplied in fp32, else rounded to fp16 or
-/// bf16 (docs/concepts/numerics.md). Memory comes from the context's device and is recycled, so steps of a warm pool do not
-/// allocate.
+/// bf16 (docs/concepts/numerics.md). Memory comes from the context's device and is recycled, so steps of a warm pool
+/// do not allocate.
 class PooledState final : public DecoderState {
  public:
   /// An empty pool for models of this layout, whose decoder weights are multiplied in `type`.

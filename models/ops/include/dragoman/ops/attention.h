@@ -69,7 +69,8 @@ inline constexpr KernelKey<void(Context&, const AttentionBackwardArguments&)> kA
 
 /// attention without weights to be kept, for a backward pass that computes them again: `log_sums` [Tq, heads], of
 /// floats, becomes the logarithm of the sum of the exponentials of each query's scores. Where the device has products
-/// of `type` for heads of the size, the inputs of all products are rounded as docs/concepts/numerics.md says; kF32: nothing is.
+/// of `type` for heads of the size, the inputs of all products are rounded as docs/concepts/numerics.md says; kF32:
+/// nothing is.
 struct RecomputedAttentionArguments {
   AttentionArguments forward;
   Tensor log_sums;

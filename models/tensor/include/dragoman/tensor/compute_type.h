@@ -34,8 +34,8 @@ std::optional<ComputeChoice> find_compute_choice(std::string_view name);
 /// "fp32, bf16, fp16, int8 or auto", for messages.
 std::string list_compute_choices();
 
-/// What weights are multiplied in. docs/concepts/numerics.md defines each to the bit, or to a bound where the order of summation
-/// is free. What lies between products is in the context's float type.
+/// What weights are multiplied in. docs/concepts/numerics.md defines each to the bit, or to a bound where the order
+/// of summation is free. What lies between products is in the context's float type.
 enum class ComputeType : std::uint8_t {
   kF32,
   kBF16,      ///< both sides rounded to bf16; sums in fp32

@@ -7,8 +7,8 @@
 
 namespace dragoman::tensor {
 
-// int8, element by element: the definition that docs/concepts/numerics.md explains. Weights are quantised with it; kernels
-// quantise activations in the same way, faster.
+// int8, element by element: the definition that docs/concepts/numerics.md explains. Weights are quantised with it;
+// kernels quantise activations in the same way, faster.
 
 /// Weights are rounded to [-kWeightRange, kWeightRange].
 inline constexpr int kWeightRange = 127;

@@ -48,10 +48,11 @@ struct LearnOptions {
   bool split_case = false;
   /// Letters, numbers and other characters are separate words (InnerCuts::punctuation).
   bool split_punctuation = false;
-  /// Regular expressions, in the syntax that docs/guides/tokenizer.md describes. No piece crosses either end of a match in the
-  /// normalised text, and no merge is learned from a match. If several expressions match, the match that begins first
-  /// applies; at one position, the expression that is first in this list. If an expression can match a space, or reads
-  /// the text after a word, learning keeps distinct lines in memory instead of words, and count files are refused.
+  /// Regular expressions, in the syntax that docs/guides/tokenizer.md describes. No piece crosses either end of a
+  /// match in the normalised text, and no merge is learned from a match. If several expressions match, the match that
+  /// begins first applies; at one position, the expression that is first in this list. If an expression can match a
+  /// space, or reads the text after a word, learning keeps distinct lines in memory instead of words, and count files
+  /// are refused.
   std::vector<std::string> protected_patterns = {};
   /// Words begin at spaces, which become part of the piece that follows. If false, pieces may span a whole line, unless
   /// spaces_apart is set.
