@@ -135,7 +135,7 @@ TEST_F(LearnUnigramCommandTest, RefusesWhatCannotBe) {
   expect_refused("learn-unigram -o rules.tsv --normalization-rule-tsv rules.tsv text.txt", 2, "rules.tsv");
   expect_refused("learn-bpe -o x --normalization nmt_nfkc text.txt", 2, "--to sentencepiece");
   expect_refused("learn-bpe -o x --normalization-rule-tsv rules.tsv text.txt", 2, "--to sentencepiece");
-  expect_refused("learn-bpe -o x --to sentencepiece --normalization nmt_nfkc --split-digits text.txt", 1,
+  expect_refused("learn-bpe -o x --to sentencepiece --normalization nmt_nfkc --split-case text.txt", 1,
                  "no place for cutting");
 }
 

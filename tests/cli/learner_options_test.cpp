@@ -138,13 +138,35 @@ TEST_F(LearnerOptionsTest, AnInputFileIsNotTakenForASymbol) {
   EXPECT_EQ(run_dragoman(folder_.path(), extend + "nothing").status, 0);
 }
 
+TEST_F(LearnerOptionsTest, TheNameOfTheOutputDecidesItsKind) {
+  learn("--vocab-size 275 --output a.model");
+  learn("--vocab-size 275 --to sentencepiece --output b");
+  EXPECT_EQ(content("a.model"), content("b"));
+  learn("--vocab-size 275 --to tokenizer-json --output c.model");
+  learn("--vocab-size 275 --output d");
+  EXPECT_EQ(content("c.model"), content("d"));
+  expect_refused("--vocab-size 275 --lowercase --output x.model", 1, "normalisation");
+  const Outcome unigram = run_dragoman(folder_.path(), "learn-unigram --vocab-size 30 --output x.json text.txt");
+  EXPECT_EQ(unigram.status, 2);
+  EXPECT_THAT(unigram.error, HasSubstr("x.json: learn-unigram writes SentencePiece models; name it .model"));
+}
+
 TEST_F(LearnerOptionsTest, DigitsStandAlone) {
   learn("--vocab-size 290 --split-digits --output d.json");
   EXPECT_THAT(encoded("d.json"), HasSubstr("\u2581 1 2 \u2581 1 2 3\n"));
   learn("--vocab-size 290 --output whole.json");
   EXPECT_THAT(encoded("whole.json"), HasSubstr("\u258112 \u258112 3\n"));
-  expect_refused("--vocab-size 280 --split-digits --to sentencepiece", 1,
-                 "cuts words in another way; a tokenizer.json can");
+  learn("--vocab-size 290 --split-digits --to sentencepiece --output d.model");
+  EXPECT_EQ(encoded("d.model"), encoded("d.json")) << "a model needs no cuts where no merge reaches over a digit";
+  learn("--vocab-size 290 --split-digits --to sentencepiece --normalization nmt_nfkc --output map.model");
+  EXPECT_THAT(encoded("map.model"), HasSubstr("\u2581 1 2 \u2581 1 2 3\n"));
+  learn("--vocab-size 290 --split-digits --to sentencepiece --no-byte-fallback --output unknown.model");
+  EXPECT_THAT(encoded("unknown.model"), HasSubstr("\u2581 1 2 \u2581 1 2 3\n"));
+  const auto converted = [&](const std::string& from) {
+    return run_dragoman(folder_.path(), "convert --to sentencepiece -o c.model " + from);
+  };
+  EXPECT_EQ(converted("d.json").status, 0);
+  EXPECT_EQ(encoded("c.model"), encoded("d.json"));
 }
 
 }  // namespace

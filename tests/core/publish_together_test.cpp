@@ -60,6 +60,16 @@ class PublishTogether : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
+TEST_F(PublishTogether, SmallFilesKeepTheirContentUntilAllAreComplete) {
+  const FileContent good[] = {{folder_ / "a", "new a"}, {folder_ / "b", "new b"}};
+  write_together(good);
+  EXPECT_EQ(contents(), "new a, new b");
+  const FileContent bad[] = {{folder_ / "a", "newer a"}, {folder_ / "missing" / "b", "newer b"}};
+  expect_error(ErrorCode::kIo, folder_ / "missing", [&] { write_together(bad); });
+  EXPECT_EQ(contents(), "new a, new b");
+  EXPECT_THAT(names_in(folder_.path()), ::testing::UnorderedElementsAre("a", "b"));
+}
+
 TEST_F(PublishTogether, ReplacesAllAndLeavesNoMark) {
   publish();
   EXPECT_EQ(contents(), "new a, new b");

@@ -231,6 +231,25 @@ TEST(Metric, the_line_that_a_tokenizer_refuses_is_named) {
   } catch (const core::Error& error) {
     EXPECT_STREQ(error.what(), "line 2: too long");
   }
+  try {
+    evaluation::corpus_bleu(std::vector<std::string>{"abc"}, Streams{{"b"}}, {.other_tokenizer = short_lines});
+    FAIL();
+  } catch (const core::Error& error) {
+    EXPECT_STREQ(error.what(), "line 1: too long");
+  }
+}
+
+/// The memory of one segment has a bound: a file without line ends is refused, not computed in 220 times its size.
+TEST(Ter, refuses_segments_of_millions_of_words) {
+  std::string text;
+  for (int word = 0; word < 3'000'000; ++word) text += "a ";
+  try {
+    evaluation::corpus_ter(std::vector<std::string>{text}, Streams{{text}});
+    FAIL();
+  } catch (const core::Error& error) {
+    EXPECT_EQ(error.code(), core::ErrorCode::kUnsupported);
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("line 1: a segment of 3000000 words"));
+  }
 }
 
 }  // namespace

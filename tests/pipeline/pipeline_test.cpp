@@ -311,7 +311,8 @@ TEST_F(PipelineTest, ConfigurationErrorsNameTheStage) {
   EXPECT_THAT(error_of(stages("  - translat: {}\n")), HasSubstr("did you mean 'translate'"));
   EXPECT_THAT(error_of(stages("  - translate: {}\n")), HasSubstr("'model' is missing"));
   EXPECT_THAT(error_of(stages("  - split: {local: de}\n")), HasSubstr("did you mean 'locale'"));
-  EXPECT_THAT(error_of("stages:\n  - split: {locale: de}\n"), HasSubstr("needs a read stage"));
+  EXPECT_THAT(error_of("stages:\n  - split: {locale: de}\n"),
+              HasSubstr("test.yml: stages: a pipeline needs a read stage"));
   EXPECT_THAT(error_of(stages("  - split: {locale: xx}\n")),
               HasSubstr("stage 2 (split): locale: 'xx' is not a language"));
   EXPECT_THAT(error_of(stages("  - translate: {model: /nonexistent}\n")), HasSubstr("/nonexistent"));

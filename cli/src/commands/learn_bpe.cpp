@@ -124,8 +124,9 @@ class LearnBpe final : public Command {
         ("output,o", po::value(&output_)->required()->value_name("FILE"),
          "required: where to write; {size} in the name stands for the vocabulary size; a file of that name is replaced "
          "when learning is done")  //
-        ("to", po::value(&to_)->default_value("tokenizer-json")->value_name("KIND"),
-         "kind of file to write: tokenizer-json or sentencepiece");
+        ("to", po::value(&to_)->value_name("KIND"),
+         "kind of file to write: tokenizer-json or sentencepiece; without it, the name of --output decides: "
+         "sentencepiece for .model, tokenizer-json for others");
     utf8_.add_to(options);
   }
 
@@ -183,6 +184,8 @@ class LearnBpe final : public Command {
 
   /// A learned vocabulary marks the beginnings of words, and has no bytes in GPT-2's alphabet.
   tokenizer::FileKind kind_to_write() const {
+    if (to_.empty())
+      return output_.ends_with(".model") ? tokenizer::FileKind::kSentencePiece : tokenizer::FileKind::kTokenizerJson;
     const tokenizer::FileKind kind = TokenizerOptions::file_kind(to_, "--to");
     if (kind != tokenizer::FileKind::kTokenizerJson && kind != tokenizer::FileKind::kSentencePiece)
       throw UsageError("--to " + to_ +

@@ -56,6 +56,11 @@ class LearnUnigram final : public Command {
     refuse_taken_files("--special", special_tokens_);
     refuse_taken_files("--user-symbol", learn_.user_symbols);
     if (inputs_.empty() == counts_.empty()) throw UsageError("learn-unigram needs either --input or --counts");
+    if (output_.ends_with(".json"))
+      throw UsageError(
+          fmt::format("--output {}: learn-unigram writes SentencePiece models; name it .model, and `convert` makes a "
+                      "tokenizer.json of it",
+                      output_));
     if (!symbols_file_.empty()) append_user_symbols(symbols_file_, learn_.user_symbols);
     if (!special_tokens_.empty()) learn_.special_tokens = special_tokens_;
     learn_.byte_fallback = !no_byte_fallback_;

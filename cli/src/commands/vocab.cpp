@@ -10,7 +10,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
-#include <dragoman/core/named_file.h>
+#include <dragoman/core/publish_together.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 #include <dragoman/tokenizer/corpus_statistics.h>
 #include <dragoman/tokenizer/vocabulary_editing.h>
@@ -83,8 +83,10 @@ class Vocab final : public Command {
     require_not_an_input(output_, {files_.begin(), files_.end()});
     const VocabularyEdit edit = this->edit(session);
     const tokenizer::BpeTokenizer checked(edit.definition, output_);
-    checked.save(output_);
-    if (!map_.empty()) core::write_named_file(map_, id_map_lines(edit));
+    const std::string json = checked.to_json(), lines = map_.empty() ? "" : id_map_lines(edit);
+    std::vector<core::FileContent> files{{output_, json}};
+    if (!map_.empty()) files.push_back({map_, lines});
+    core::write_together(files);
     core::log(session.log, core::LogLevel::kInfo,
               fmt::format("{}: {} pieces, {} merges", output_, checked.size(), edit.definition.merges.size()));
   }

@@ -16,7 +16,7 @@ struct CommonOptions {
     namespace po = boost::program_options;
     po::options_description general = option_group("General");
     general.add_options()("help,h", po::bool_switch(&help), "print this help and exit")(
-        "quiet,q", po::bool_switch(&quiet), "print no progress and no notes, only errors")(
+        "quiet,q", po::bool_switch(&quiet), "print no progress and no notes, only warnings and errors")(
         "progress", po::value(&progress)->value_name("WHEN"),
         "auto (a bar on a terminal, else a line now and then), json (one JSON object a line), none");
     options.add(general);

@@ -85,12 +85,17 @@ ProgressLine describe(const core::Progress& progress, double elapsed, double rat
     line.count += "/" + short_number(static_cast<double>(progress.total));
   }
   line.count += " " + progress.unit;
+  const auto add_figures = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < std::min(end, progress.figures.size()); ++i)
+      line.more.push_back(fmt::format("{} {}", progress.figures[i].first, short_number(progress.figures[i].second)));
+  };
+  constexpr std::size_t kFiguresBeforeTimes = 2;
+  add_figures(0, kFiguresBeforeTimes);
   line.more.push_back(duration(elapsed));
   if (progress.total > progress.done && rate > 0)
     line.more.push_back(fmt::format("ETA {}", duration(static_cast<double>(progress.total - progress.done) / rate)));
   if (rate > 0) line.more.push_back(fmt::format("{}/s", short_number(rate)));
-  for (const auto& [name, value] : progress.figures)
-    line.more.push_back(fmt::format("{} {}", name, short_number(value)));
+  add_figures(kFiguresBeforeTimes, progress.figures.size());
   return line;
 }
 

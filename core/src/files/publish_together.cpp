@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -155,6 +156,18 @@ void publish_together(std::span<OutputFile* const> files) {
   Marks marks(*files.front());
   for (const OutputFile* file : files.subspan(1)) marks.add(*file);
   for (OutputFile* const file : files) file->publish();
+}
+
+void write_together(std::span<const FileContent> files) {
+  std::vector<std::unique_ptr<OutputFile>> outputs;
+  std::vector<OutputFile*> all;
+  for (const FileContent& file : files) {
+    outputs.push_back(std::make_unique<OutputFile>(file.path, OutputOptions{.partial = PartialPolicy::kTemporary}));
+    all.push_back(outputs.back().get());
+  }
+  for (std::size_t i = 0; i < files.size(); ++i) outputs[i]->write(files[i].content);
+  for (OutputFile* const output : all) output->complete();
+  publish_together(all);
 }
 
 }  // namespace dragoman::core

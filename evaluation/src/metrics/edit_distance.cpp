@@ -11,6 +11,8 @@ namespace {
 // Larger than any distance, and far enough from overflow that a cost can be added.
 constexpr int kUnreachable = 1 << 30;
 constexpr std::ptrdiff_t kBeamWidth = 25;
+// The cells of one segment take at most 800 MB. Segments of millions of words are files without line ends.
+constexpr std::size_t kMaxCells = 100'000'000;
 
 /// Half the beam; wider where the lengths differ so much that the beams of neighbouring rows would not touch.
 std::ptrdiff_t beam_width(double length_ratio) {
@@ -22,9 +24,6 @@ std::ptrdiff_t beam_width(double length_ratio) {
 
 BeamEditDistance::BeamEditDistance(std::span<const std::uint32_t> reference, std::size_t hypothesis_length)
     : reference_(reference) {
-  core::require(reference.size() + hypothesis_length < kUnreachable, core::ErrorCode::kUnsupported,
-                "a segment of {} words and its reference of {} are too long for TER; split them", hypothesis_length,
-                reference.size());
   lay_out_bands(hypothesis_length);
   for (std::size_t column = 0; column <= reference.size(); ++column)
     cells_[column] = {static_cast<int>(column), Edit::kInsert};
@@ -32,6 +31,12 @@ BeamEditDistance::BeamEditDistance(std::span<const std::uint32_t> reference, std
 
 void BeamEditDistance::lay_out_bands(std::size_t hypothesis_length) {
   const auto columns = static_cast<std::ptrdiff_t>(reference_.size()) + 1;
+  const auto require_room = [&](std::size_t cells) {
+    core::require(cells <= kMaxCells, core::ErrorCode::kUnsupported,
+                  "a segment of {} words and its reference of {} are too long for TER; split them", hypothesis_length,
+                  reference_.size());
+  };
+  require_room(reference_.size() + hypothesis_length);
   bands_.push_back({0, columns, 0});
   auto cells = static_cast<std::size_t>(columns);
   const double ratio =
@@ -43,6 +48,7 @@ void BeamEditDistance::lay_out_bands(std::size_t hypothesis_length) {
     const std::ptrdiff_t end = row == hypothesis_length ? columns : std::min(columns, diagonal + width);
     bands_.push_back({begin, end, cells});
     cells += static_cast<std::size_t>(end - begin);
+    require_room(cells);
   }
   cells_.resize(cells, {kUnreachable, Edit::kNone});
 }

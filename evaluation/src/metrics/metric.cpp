@@ -73,20 +73,29 @@ std::vector<double> Metric::pairwise(std::span<const std::string> texts) const {
   return scores;
 }
 
+namespace {
+
+/// Counts segment `i` of the streams into its row.
+void count_one(const Metric& metric, const std::string& hypothesis,
+               std::span<const std::vector<std::string>> references, std::size_t i, SegmentStatistics& statistics) {
+  const ValidText valid_hypothesis(hypothesis);
+  std::vector<std::unique_ptr<ValidText>> texts;
+  std::vector<std::string_view> views;
+  for (const auto& stream : references)
+    views.push_back(texts.emplace_back(std::make_unique<ValidText>(stream[i]))->view());
+  metric.count_segment(valid_hypothesis.view(), views, statistics.row(i));
+}
+
+}  // namespace
+
 SegmentStatistics count_segments(const Metric& metric, std::span<const std::string> hypotheses,
                                  std::span<const std::vector<std::string>> references) {
   check_lengths(hypotheses, references);
   SegmentStatistics statistics(hypotheses.size(), metric.statistics_size(), references.size());
   for (std::size_t i = 0; i < hypotheses.size(); ++i) {
-    const ValidText hypothesis(hypotheses[i]);
-    std::vector<std::unique_ptr<ValidText>> texts;
-    std::vector<std::string_view> views;
-    for (const auto& stream : references)
-      views.push_back(texts.emplace_back(std::make_unique<ValidText>(stream[i]))->view());
     try {
-      metric.count_segment(hypothesis.view(), views, statistics.row(i));
+      count_one(metric, hypotheses[i], references, i, statistics);
     } catch (const core::Error& error) {
-      if (hypotheses.size() == 1) throw;  // whose line it is, the caller knows
       core::fail(error.code(), "line {}: {}", i + 1, error.what());
     }
   }
@@ -122,7 +131,10 @@ Score corpus_score(const Metric& metric, std::span<const std::string> hypotheses
 Score sentence_score(const Metric& metric, const std::string& hypothesis, std::span<const std::string> references) {
   std::vector<std::vector<std::string>> streams;
   for (const std::string& reference : references) streams.push_back({reference});
-  return corpus_score(metric, {&hypothesis, 1}, streams);
+  check_lengths({&hypothesis, 1}, streams);
+  SegmentStatistics statistics(1, metric.statistics_size(), streams.size());
+  count_one(metric, hypothesis, streams, 0, statistics);  // an error names no line: the caller knows which it is
+  return score_segments(metric, statistics, std::nullopt);
 }
 
 }  // namespace dragoman::evaluation

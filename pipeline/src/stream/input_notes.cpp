@@ -19,7 +19,7 @@ std::vector<InputPoint> known_points(const std::vector<std::string>& notes) {
     const core::Json json = core::try_parse_json(note).tree;
     const auto lines = json.is_object() ? json.find("lines") : json.end();
     const auto hash = json.is_object() ? json.find("input") : json.end();
-    if (lines == json.end() || hash == json.end() || !lines->is_number_unsigned() || !hash->is_string()) continue;
+    if (lines == json.end() || hash == json.end() || !lines->is_number_unsigned() || !hash->is_string()) break;
     points.push_back({lines->get<std::uint64_t>(), std::strtoull(hash->get<std::string>().c_str(), nullptr, 16), 0});
   }
   return points;

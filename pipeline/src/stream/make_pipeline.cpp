@@ -92,7 +92,8 @@ class Builder {
     settings_ = &settings;
     // A misplaced stage would be ambiguous.
     core::require(name != "read" || stages_ == 0, ErrorCode::kBadInput, "{}: must be the first stage", where);
-    core::require(!write_, ErrorCode::kBadInput, "{}: stands behind write, which must be the last stage", where);
+    core::require(!write_, ErrorCode::kBadInput, "{}: comes after write, which must be the last stage", where);
+    has_read_ = has_read_ || name == "read";
     ++stages_;
     if (name != "write") last_stage_ = name;
     if (name == "translate") {
@@ -108,20 +109,24 @@ class Builder {
       pipeline_.add(registered_stage(name, options));
     options.finish();
   }
-  Pipeline take() {
-    if (write_) {
-      const bool keeps_details = write_->format == RecordFormat::kJsonl || any_plugin_;
-      core::require(
-          !makes_details_ || keeps_details, ErrorCode::kBadInput,
-          "n_best and alignment of translate need `write: {{format: jsonl}}`: text has one line per input line");
-      core::require(!shows_attention_ || keeps_details, ErrorCode::kBadInput,
-                    "attention of translate needs attention_svg, attention_npy or `write: {{format: jsonl}}`");
-      core::require(!write_->stream || last_stage_ == "translate", ErrorCode::kBadInput,
-                    "stream of write needs translate right before it: what other stages do to a line is known when it "
-                    "is done");
-      if (write_->path != "-") write_->identity = identity_.text();
-      pipeline_.write(std::move(*write_));
-    }
+  /// `where` names the configuration in errors.
+  Pipeline take(const std::string& where) {
+    core::require(has_read_ && write_, ErrorCode::kBadInput,
+                  "{}: stages: a pipeline needs a read stage and a write stage; the first must be read, the last write",
+                  where);
+    const bool keeps_details = write_->format == RecordFormat::kJsonl || any_plugin_;
+    core::require(
+        !makes_details_ || keeps_details, ErrorCode::kBadInput,
+        "{}: n_best and alignment of translate need `write: {{format: jsonl}}`: text has one line per input line",
+        where);
+    core::require(!shows_attention_ || keeps_details, ErrorCode::kBadInput,
+                  "{}: attention of translate needs attention_svg, attention_npy or `write: {{format: jsonl}}`", where);
+    core::require(!write_->stream || last_stage_ == "translate", ErrorCode::kBadInput,
+                  "{}: stream of write needs translate right before it: the effect of other stages on a line is known "
+                  "only when the line is complete",
+                  where);
+    if (write_->path != "-") write_->identity = identity_.text();
+    pipeline_.write(std::move(*write_));
     return std::move(pipeline_);
   }
 
@@ -250,6 +255,7 @@ class Builder {
   Pipeline pipeline_;
   std::optional<WriteOptions> write_;
   int stages_ = 0;
+  bool has_read_ = false;
   std::string last_stage_;  ///< before write
   /// Whether translations have details, for which only jsonl has a place. A plugin's stage may use them, though.
   bool makes_details_ = false;
@@ -294,7 +300,7 @@ Pipeline make_pipeline(const core::Json& configuration, const std::string& where
     const std::string place = fmt::format("{}: stage {} ({})", where, number, core::printable(name, 80));
     builder.add(name, core::spelled_with_underscores(stage.begin().value(), place), place);
   }
-  return builder.take();
+  return builder.take(where);
 }
 
 }  // namespace dragoman::pipeline

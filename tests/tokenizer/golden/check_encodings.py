@@ -145,12 +145,13 @@ def main() -> None:
         learn_byte_level(corpora, [], path("ranks.json"))
         run("convert", path("ranks.json"), "--to", "tiktoken", "--output", path("ranks.tiktoken"))
         run("learn-bpe", "--to", "sentencepiece", "--normalization", "nmt_nfkc", "--vocab-size", "16000", "--input", *corpora, "--output", path("bpe.model"))
+        run("learn-bpe", "--to", "sentencepiece", "--split-digits", "--no-byte-fallback", "--vocab-size", "8000", "--input", *corpora, "--output", path("digits.model"))
         run("learn-unigram", "--vocab-size", "16000", "--input", *corpora, "--output", path("unigram.model"))
         for name in ("bpe", "unigram"):
             run("convert", path(f"{name}.model"), "--output", path(f"{name}_of_model.json"))
         # Which files cannot be given bytes that are no text: their libraries take str.
         files = [("bpe.json", "tokenizers", hugging_face, False), ("bytes.json", "tokenizers", hugging_face, False), ("ranks.tiktoken", "tiktoken", ranks, False),
-                 ("bpe.model", "sentencepiece", piece_model, True), ("unigram.model", "sentencepiece", piece_model, True),
+                 ("bpe.model", "sentencepiece", piece_model, True), ("digits.model", "sentencepiece", piece_model, True), ("unigram.model", "sentencepiece", piece_model, True),
                  ("bpe_of_model.json", "tokenizers", hugging_face, False), ("unigram_of_model.json", "tokenizers", hugging_face, False)]
         print("| text | file | library | lines | ids | lines that differ |\n|---|---|---|---|---|---|")
         of_models = {}  # what the models themselves gave for a text

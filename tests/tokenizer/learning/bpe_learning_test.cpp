@@ -50,7 +50,7 @@ TEST(BpeLearning, KindsThatCannotHoldTheResultRefuseBeforeTheCorpusIsRead) {
   };
   const auto nothing = [](LearnOptions&) {};
   constexpr FileKind kModel = FileKind::kSentencePiece;
-  EXPECT_THAT(refusal(kModel, [](LearnOptions& o) { o.split_digits = true; }), HasSubstr("cuts words in another way"));
+  EXPECT_THAT(refusal(kModel, [](LearnOptions& o) { o.split_case = true; }), HasSubstr("changes of case"));
   EXPECT_THAT(refusal(kModel, [](LearnOptions& o) { o.lowercase = true; }), HasSubstr("normalisation"));
   EXPECT_THAT(refusal(kModel, [](LearnOptions& o) { o.normalization = Normalization::kNfc; }),
               HasSubstr("normalisation"));
@@ -61,6 +61,7 @@ TEST(BpeLearning, KindsThatCannotHoldTheResultRefuseBeforeTheCorpusIsRead) {
   EXPECT_THAT(refusal(kModel, nothing), HasSubstr("there-is-no-such-file")) << "what can be written is learned";
   EXPECT_THAT(refusal(FileKind::kTokenizerJson, [](LearnOptions& o) { o.split_digits = o.lowercase = true; }),
               HasSubstr("there-is-no-such-file"));
+  EXPECT_THAT(refusal(kModel, [](LearnOptions& o) { o.split_digits = true; }), HasSubstr("there-is-no-such-file"));
   EXPECT_THAT(refusal(kModel, [](LearnOptions& o) { o.byte_fallback = false; }), HasSubstr("there-is-no-such-file"));
   EXPECT_THAT(refusal(kModel, [](LearnOptions& o) { o.sentencepiece.emplace().name = "identity"; }),
               HasSubstr("there-is-no-such-file"));

@@ -27,6 +27,9 @@ const Metaspace* BpeDefinition::metaspace() const {
 
 const InnerCuts& BpeDefinition::inner_cuts() const {
   static const InnerCuts kNone;
+  static const InnerCuts kDigits{.digits = true};
+  const auto* sentencepiece = std::get_if<SentencePieceText>(&text);
+  if (sentencepiece != nullptr && sentencepiece->split_digits) return kDigits;
   const auto* characters = std::get_if<CharacterText>(&text);
   const auto* split = characters == nullptr ? nullptr : std::get_if<SplitBefore>(&characters->pre_tokenizer);
   return split == nullptr ? kNone : split->inner;

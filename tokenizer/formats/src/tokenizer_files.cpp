@@ -70,15 +70,8 @@ void write_gpt2_files(const BpeDefinition& definition, const std::filesystem::pa
           "{}: the name of the vocabulary must end with {}, so that {} is found beside it", path.string(),
           kVocabularyName, kMergesName);
   const Gpt2Files files = write_gpt2(definition);
-  // Neither takes its name before both are complete: they are of no use with another's.
-  core::OutputFile merges(merges_beside(path), {.partial = core::PartialPolicy::kTemporary});
-  core::OutputFile vocabulary(path, {.partial = core::PartialPolicy::kTemporary});
-  merges.write(files.merges_text);
-  vocabulary.write(files.vocabulary_json);
-  merges.complete();
-  vocabulary.complete();
-  core::OutputFile* const both[] = {&merges, &vocabulary};
-  core::publish_together(both);
+  const core::FileContent both[] = {{merges_beside(path), files.merges_text}, {path, files.vocabulary_json}};
+  core::write_together(both);
 }
 
 /// What says nothing about files of this kind is not passed over: whoever gives it expects something of it.

@@ -35,7 +35,7 @@ void check_sentencepiece(const LearnOptions& options) {
             "a SentencePiece model has no place for {}; leave it out, or SentencePiece's normalisation", what);
   };
   check(options.normalization == Normalization::kNone && !options.lowercase, "other steps of normalisation");
-  check(!options.split_digits && !options.split_case && !options.split_punctuation, "cutting words further");
+  check(!options.split_case && !options.split_punctuation, "cutting words at punctuation or at changes of case");
   check(options.protected_patterns.empty(), "protected patterns");
   check(options.word_marks && !options.spaces_apart, "words without marks");
   const SentencePieceNormalization& d = *options.sentencepiece;
@@ -122,6 +122,7 @@ void add_text_steps(BpeDefinition& definition, const LearnOptions& options) {
   if (options.sentencepiece) {
     definition.text = SentencePieceText{.normalization = *options.sentencepiece,
                                         .split_at_marks = true,
+                                        .split_digits = options.split_digits,
                                         .byte_fallback = options.byte_fallback,
                                         .decodes_bytes = options.byte_fallback};
     definition.fuse_unknown = true;
@@ -181,9 +182,17 @@ std::string file_list(const std::vector<std::filesystem::path>& files) {
                            : fmt::format("{} and {} further files", files.front().string(), files.size() - 1);
 }
 
+/// Removes the cuts at digits, which a SentencePiece model cannot store. The learned merges keep to them.
+void drop_digit_cuts(BpeDefinition& definition) {
+  if (auto* sentencepiece = std::get_if<SentencePieceText>(&definition.text)) sentencepiece->split_digits = false;
+  if (auto* characters = std::get_if<CharacterText>(&definition.text))
+    if (auto* split = std::get_if<SplitBefore>(&characters->pre_tokenizer)) split->inner.digits = false;
+}
+
 /// Writes a vocabulary of these options with two characters and a merge, so that what the kind has no place for is
 /// refused before the corpus is read.
 void check_kind(BpeDefinition sample, FileKind kind) {
+  if (kind == FileKind::kSentencePiece) drop_digit_cuts(sample);
   for (const char* piece : {kWordMark, "a"})
     if (std::ranges::find(sample.pieces, piece) == sample.pieces.end()) sample.pieces.emplace_back(piece);
   const std::string merged = std::string(kWordMark) + "a";
@@ -221,6 +230,7 @@ class Learning {
     MergeLearner(definition_, wanted, static_cast<std::size_t>(options_.max_piece_length))
         .run(statistics, progress_, stop_);
     warn_if_short(definition_, wanted, options_.min_frequency, log_);
+    if (options_.written_as == FileKind::kSentencePiece) drop_digit_cuts(definition_);
     return BpeTokenizer(std::move(definition_), "learned vocabulary");
   }
 

@@ -5,6 +5,7 @@
 #include "listed_tokenizer.h"
 #include "merging/ranked_pieces.h"
 #include "normalizing/character_map.h"
+#include "pre_tokenizing/inner_splits.h"
 #include "pre_tokenizing/word_cutter.h"
 #include "sentencepiece/in_steps.h"
 #include "sentencepiece/sentencepiece_model.h"
@@ -267,11 +268,24 @@ bool normalised_alike(const BpeDefinition& read, const BpeDefinition& definition
   return !std::holds_alternative<SentencePieceText>(read.text) && read.normalizer() == definition.normalizer();
 }
 
+/// Returns whether a model, which does not cut at digits, gives the pieces of a definition that does: no merge reaches
+/// over such a cut, and no unknown digits beside each other become one unknown piece.
+bool keeps_inner_cuts(const BpeDefinition& definition, const std::vector<Merge>& merges) {
+  InnerCuts cuts = definition.inner_cuts();
+  if (!cuts.any()) return true;
+  cuts.digits = false;
+  const InnerSplits splits = InnerSplits::of(definition);
+  return !cuts.any() && definition.byte_fallback() && std::ranges::all_of(merges, [&](const Merge& merge) {
+    const std::string& text = definition.pieces[static_cast<std::size_t>(merge.result)];
+    return splits.end_of_first(text) == text.size();
+  });
+}
+
 /// Where words are not cut, merges reach as far as the model's do: a cut only says whether words can be encoded apart.
-bool cut_alike(const BpeDefinition& read, const BpeDefinition& definition) {
+bool cut_alike(const BpeDefinition& read, const BpeDefinition& definition, const std::vector<Merge>& merges) {
   const WordCutter cutter(definition.text);
   const WordCutter no_cutter{CharacterText()};
-  return !definition.inner_cuts().any() && (cutter == WordCutter(read.text) || cutter == no_cutter);
+  return keeps_inner_cuts(definition, merges) && (cutter == WordCutter(read.text) || cutter == no_cutter);
 }
 
 void check_same(const BpeDefinition& read, const BpeDefinition& definition, const std::vector<Merge>& merges) {
@@ -280,7 +294,7 @@ void check_same(const BpeDefinition& read, const BpeDefinition& definition, cons
   if (!normalised_alike(read, definition))
     cannot_write("a new text, with a mark in front, begins behind each of its user-defined symbols");
   if (read.unused != definition.unused) cannot_write("its unused pieces fall apart into others");
-  if (!cut_alike(read, definition)) cannot_write("it cuts words in another way");
+  if (!cut_alike(read, definition, merges)) cannot_write("it cuts words in another way");
 }
 
 }  // namespace

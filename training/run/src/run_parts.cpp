@@ -272,9 +272,11 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
   check_shares(*this);
   check_tokenizers(*this, mode);
   check_guidance(*this);
-  read_training_data(*this, mode, stop);
-  if (!config.data.validation.empty() && ranks->leads()) {
+  // It is small, so a fault in its files is found before hours are spent on the training data.
+  if (!config.data.validation.empty() && ranks->leads())
     validation = read_corpus(*this, "validation data", config.data.validation, validation_corpus_options(*this), stop);
+  read_training_data(*this, mode, stop);
+  if (validation) {
     validator.emplace(*validation, tokenizers.pair(), config.validation, *environment.runtime, device, *executor,
                       folder.file(RunFiles::kValidation));
     if (config.validation.concurrent()) {

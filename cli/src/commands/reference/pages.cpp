@@ -91,7 +91,8 @@ std::string as_markdown(const std::vector<CommandReference>& commands) {
   std::string page =
       "# Commands\n\n"
       "What `dragoman COMMAND --help` says, in one page; `dragoman reference` writes it. Every command also takes\n"
-      "`-h, --help`, `-q, --quiet` (no progress and no notes, only errors) and `--progress auto|json|none`.\n"
+      "`-h, --help`, `-q, --quiet` (no progress and no notes, only warnings and errors) and `--progress "
+      "auto|json|none`.\n"
       "Options before `[OPTIONS]` and names without brackets are required. A name after `[OPTIONS]` is an option "
       "whose\n"
       "value may be given without `--NAME`.\n";

@@ -103,8 +103,9 @@ struct OutputOptions {
   /// in `<path>.partial.job`, and kResume refuses a partial file of something else, naming the keys that differ. Empty:
   /// nothing is kept or compared.
   std::string identity = {};
-  /// How many lines of the partial file are known, by its notes, to be of this job; kResume drops those behind them.
-  /// Not set: all that are complete.
+  /// Returns how many lines of the partial file belong to this job according to its notes. kResume drops the lines
+  /// after them. It is called with several prefixes of the notes, and a longer prefix must never give fewer lines. If
+  /// it is not set, all complete lines are kept.
   using Vouched = std::function<std::uint64_t(const std::vector<std::string>& notes)>;
   Vouched vouched = {};
   /// Ends the wait for a pipe that nobody reads.

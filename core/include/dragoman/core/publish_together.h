@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,16 @@ inline constexpr std::string_view kSupersededSuffix = ".superseded";
 /// A mark holds only while the set is mixed. A process that is killed before the first file is replaced, or before it
 /// removes the mark of a file that is, leaves marks that have no effect.
 void publish_together(std::span<OutputFile* const> files);
+
+/// A file and its whole content.
+struct FileContent {
+  std::filesystem::path path;
+  std::string_view content;
+};
+
+/// Writes small files that belong together, such as a vocabulary and its merges: none takes its name before all are
+/// complete, as publish_together() describes.
+void write_together(std::span<const FileContent> files);
 
 /// Throws Error{kIo} if a file that is no mark, or a folder, has the name that a mark of one of the files would have.
 /// publish_together() calls it. Call it before the work that makes the files, too.

@@ -239,6 +239,15 @@ Json with_later_keys(const Json& before, const Json& now) {
   return known;
 }
 
+/// Keys of the model decide which parameters there are; a fork cannot take those of another model.
+std::string_view remedy_for(const Json& before, const Json& now) {
+  for (const auto& [key, value] : now.items())
+    if (key.starts_with("model.") && !key.starts_with("model.dropout.") && before.value(key, Json()) != value)
+      return "restore that, or train another model in another folder (`model.from` with `from_matching` takes the "
+             "parameters that fit); `fork` accepts changes that leave the parameters as they are";
+  return "restore that, or accept it with `fork`";
+}
+
 }  // namespace
 
 bool validates_alike(const Json& before, const Json& now) {
@@ -257,13 +266,13 @@ bool validates_alike(const Json& before, const Json& now) {
 
 std::string check_same_run(const Json& before, const Json& now, bool fork, const std::string& where,
                            const core::LogSink& log) {
-  std::string changed = core::differences(with_later_keys(before, now), now["affects_results"]);
+  const Json known = with_later_keys(before, now);
+  std::string changed = core::differences(known, now["affects_results"]);
   const std::string data = core::differences(before["data"], now["data"]);
   if (!data.empty()) changed += (changed.empty() ? "" : "; ") + ("the content of the data: " + data);
-  core::require_option(
-      changed.empty() || fork, "fork", ErrorCode::kBadInput,
-      "{}: the run to be continued differs in what affects results: {}; restore that, or accept it with `fork`", where,
-      changed);
+  core::require_option(changed.empty() || fork, "fork", ErrorCode::kBadInput,
+                       "{}: the run to be continued differs in what affects results: {}; {}", where, changed,
+                       remedy_for(known, now["affects_results"]));
   if (!changed.empty()) core::log(log, core::LogLevel::kWarning, "forked from a run that differs: " + changed);
   const std::string build = core::differences(before.value("build", Json::object()), now["build"]);
   if (!build.empty())

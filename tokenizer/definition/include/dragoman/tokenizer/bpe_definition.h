@@ -219,8 +219,11 @@ struct ByteLevelText {
 struct SentencePieceText {
   SentencePieceNormalization normalization = {};
   bool split_at_marks = false;  ///< no merge reaches over the beginning of a word, so that each is encoded by itself
-  bool byte_fallback = false;   ///< as CharacterText's
-  bool decodes_bytes = false;   ///< a byte piece `<0xNN>` gives its byte
+  /// Each character of Unicode's category N is a word, as in InnerCuts. Only learners set it: a model cannot store it,
+  /// and needs not, since no merge that was learned in this way reaches over a digit.
+  bool split_digits = false;
+  bool byte_fallback = false;  ///< as CharacterText's
+  bool decodes_bytes = false;  ///< a byte piece `<0xNN>` gives its byte
   bool operator==(const SentencePieceText&) const = default;
 };
 
