@@ -24,7 +24,7 @@ LINES = [line for line in golden_lines(400) if not line.startswith(">>") and "\n
 
 
 def lines_without_clusters() -> list[str]:
-    """Of character maps, a tokenizer.json says less than a SentencePiece model (docs/guides/tokenizer.md)."""
+    """Of character maps, a tokenizer.json says less than a SentencePiece model (docs/reference/tokenizer-formats.md)."""
     return [line for line in LINES if all(ord(c) < 0x300 for c in line) and "<" not in line]
 
 

@@ -74,7 +74,7 @@ def main() -> None:
             subprocess.run([program, "convert", "--quiet", HERE / source, "--output", path], check=True)
             form = "pieces" if package is codes else "ids"
             text = "".join(line + "\n" for line in LINES).encode()
-            # Sums of scores in double precision decide ties otherwise than SentencePiece does, and maps know single clusters only: docs/guides/tokenizer.md.
+            # Sums of scores in double precision decide ties otherwise than SentencePiece does, and maps know single clusters only: docs/reference/tokenizer-formats.md.
             read = path if target == "t.json" and ("unigram" in source or "map" in source) else HERE / source
             ours = subprocess.run([program, "encode", "--quiet", "--tokenizer", read, "--format", form], input=text, capture_output=True, check=True)
             encode = package(path)

@@ -15,8 +15,8 @@
 namespace dragoman::tokenizer {
 
 /// Byte pair encoding, stored as a Hugging Face `tokenizer.json`; tokenizer_files.h reads and writes other files.
-/// docs/guides/tokenizer.md says which parts of each format are supported; a file that uses others is refused by
-/// name, so that nothing is ever encoded in a way that its author did not mean.
+/// docs/reference/tokenizer-formats.md lists the supported parts of each format. A file with other parts is refused and
+/// the message names the part, so that no file is encoded differently from its author's intention.
 class BpeTokenizer final : public Tokenizer {
  public:
   /// Checks the definition and builds the tables. `name` stands in front of error messages. Throws Error{kBadInput}.

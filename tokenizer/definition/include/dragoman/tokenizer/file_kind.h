@@ -2,7 +2,7 @@
 
 namespace dragoman::tokenizer {
 
-/// The kinds of tokenizer files that can be read; docs/guides/tokenizer.md lists what is read of each.
+/// The kinds of tokenizer files that can be read; docs/reference/tokenizer-formats.md lists what is read of each.
 enum class FileKind {
   kTokenizerJson,  ///< Hugging Face `tokenizer.json`, our native file
   kSubwordNmt,     ///< codes of subword-nmt, version 0.1 or 0.2
