@@ -10,63 +10,66 @@
 
 namespace dragoman::tensor {
 
-/// A copy to the host that is under way: of what the device has computed when all that was queued before has run.
-/// What is queued behind it may overwrite that, and is not waited for. Belongs to the thread that began it.
+/// An asynchronous copy from a device to the host. It copies the contents that the memory has after all work queued
+/// before it. Work queued later may overwrite the memory; the read does not wait for that work. Belongs to the thread
+/// that began it.
 class PendingRead {
  public:
   virtual ~PendingRead();
-  /// Valid as long as this lives.
+  /// Waits for the copy and returns the bytes. The span is valid as long as this object lives.
   virtual std::span<const std::byte> wait() = 0;
 };
 
-/// The memory of one device. Host memory is 64-byte aligned; blocks of 2 MiB and more are advised to be huge pages
-/// before their first touch (THP is commonly in `madvise` mode). Thread-safe.
+/// The memory of one device. Thread-safe. Host memory is 64-byte aligned; blocks of 2 MiB and more are advised to be
+/// huge pages before their first touch (THP is commonly in `madvise` mode).
 ///
-/// The host may not touch what it may not read: data crosses the border through the verbs below (or a HostView), which
-/// are done when they return unless they say otherwise, and kernels do the rest. Where host and device share memory
-/// they are plain copies.
+/// The host may access device memory only if host_readable() is true. Otherwise data crosses through the functions
+/// below or a HostView, and kernels do the rest. These functions are synchronous unless their contract states
+/// otherwise. Where host and device share memory they are plain copies.
 class DeviceMemory {
  public:
   virtual ~DeviceMemory();
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void deallocate(void* data, std::size_t bytes) noexcept = 0;
 
-  /// Whether the host may read and write the memory itself.
+  /// Returns true if the host may read and write this memory directly.
   virtual bool host_readable() const noexcept { return true; }
-  /// Whether kernels may read whatever the host can: then nothing needs to be uploaded, and weights can stay in a
-  /// mapped file. More than the above: memory that both share (managed memory) is readable, but a vector's is not.
+  /// Returns true if kernels may read any host memory. Then uploads copy nothing, and weights can stay in a mapped
+  /// file. This is stronger than host_readable(): the host can read managed memory, but kernels cannot read a
+  /// std::vector.
   virtual bool reads_host_memory() const noexcept;
-  /// From the host to the device.
+  /// Copies from the host to the device.
   virtual void copy_in(void* to, const void* from, std::size_t bytes);
-  /// The same of what kernels read that the calling thread launches afterwards. It need not be done on return, though
-  /// `from` may change then.
+  /// Copies from the host to the device, ordered before kernels that the calling thread launches later. The copy may be
+  /// incomplete on return, but `from` may be changed immediately.
   virtual void upload(void* to, const void* from, std::size_t bytes) { copy_in(to, from, bytes); }
-  /// From the device to the host.
+  /// Copies from the device to the host.
   virtual void copy_out(void* to, const void* from, std::size_t bytes);
-  /// The same without waiting for it.
+  /// Starts copy_out() without waiting for it.
   virtual std::unique_ptr<PendingRead> begin_read(const void* from, std::size_t bytes);
-  /// Within the device.
+  /// Copies within the device.
   virtual void copy(void* to, const void* from, std::size_t bytes);
   /// Sets all bytes to 0.
   virtual void clear(void* data, std::size_t bytes);
-  /// As copy(), of what kernels use that the calling thread launches afterwards. It need not be done on return.
+  /// Like copy(), but ordered before kernels that the calling thread launches later. It may be incomplete on return.
   virtual void queue_copy(void* to, const void* from, std::size_t bytes) { copy(to, from, bytes); }
+  /// Like clear(), but ordered like queue_copy().
   virtual void queue_clear(void* data, std::size_t bytes) { clear(data, bytes); }
-  /// Called for memory that an arena hands out again. Its former user is done with it, and its contents are undefined.
-  /// Memory of tests refuses to have them read.
+  /// Called when an arena hands out memory. The previous user has finished with it, and its contents are undefined.
+  /// Test memories use the call to detect reads of uninitialised memory.
   virtual void handed_out(void* data, std::size_t bytes) noexcept;
 };
 
-/// That of the CPU and the reference backend.
+/// The memory of the CPU backend and the reference backend.
 DeviceMemory& host_memory();
 
-/// Bump allocator of step memory. Freed all at once by reset(), which also joins the blocks that the last step needed
-/// into one, so that from the second equal step on nothing is allocated and addresses repeat. Poisoned between steps
-/// under AddressSanitizer. Belongs to one thread.
+/// A bump allocator for step memory. reset() frees everything at once. It also joins the blocks of the previous step
+/// into one. So a step that repeats the previous one allocates nothing and gets the same addresses. Unused memory is
+/// poisoned under AddressSanitizer. Belongs to one thread.
 class Arena {
  public:
   static constexpr std::size_t kAlignment = 64;
-  /// The size of the memory that allocate(bytes) takes. The next allocation begins after it, or in another block.
+  /// The number of bytes that allocate(bytes) takes. The next allocation begins right after them or in another block.
   static std::size_t room_of(std::size_t bytes) noexcept;
 
   explicit Arena(DeviceMemory& memory) : memory_(&memory) {}
@@ -74,7 +77,8 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
   ~Arena();
 
-  /// 64-byte aligned, uninitialised; valid until reset() or until rewind() to an earlier mark.
+  /// Returns uninitialised memory with 64-byte alignment. It is valid until reset(), or until rewind() to an earlier
+  /// mark.
   void* allocate(std::size_t bytes);
   Tensor allocate(std::int64_t rows, std::int64_t cols, DType dtype, Device device);
   void reset();
@@ -84,11 +88,12 @@ class Arena {
     std::size_t used;
   };
   Mark mark() const noexcept;
-  /// Frees what was allocated after the mark.
+  /// Frees everything that was allocated after the mark.
   void rewind(Mark mark);
-  /// The opposite: what lies before the mark counts as allocated, as it was when the mark was made of the same blocks.
+  /// Marks all memory before `mark` as allocated, the inverse of rewind(). The arena must have the same blocks as when
+  /// the mark was taken.
   void advance(Mark mark);
-  /// Changes when addresses do: when blocks are added or joined.
+  /// A number that changes whenever blocks are added or joined, and addresses with them.
   std::uint64_t generation() const noexcept { return generation_; }
   bool contains(const void* address) const noexcept;
 
@@ -99,7 +104,7 @@ class Arena {
     void* data;
     std::size_t size;
     std::size_t used;
-    std::size_t peak;  ///< of `used`, since it was made
+    std::size_t peak;  ///< largest value of `used` since the block was added
   };
   void add_block(std::size_t bytes);
   void release_blocks() noexcept;
@@ -110,7 +115,7 @@ class Arena {
   std::uint64_t generation_ = 0;
 };
 
-/// Frees at the end of the scope what was allocated from the arena within it.
+/// Frees, at the end of the scope, everything that was allocated from the arena within it.
 class ScratchScope {
  public:
   explicit ScratchScope(Arena& arena) : arena_(&arena), mark_(arena.mark()) {}
@@ -123,7 +128,7 @@ class ScratchScope {
   Arena::Mark mark_;
 };
 
-/// Owns one block of device memory, for weights and other things that outlive a step.
+/// Owns one block of device memory, for weights and other data that outlive a step.
 class Buffer {
  public:
   Buffer() = default;
@@ -133,7 +138,7 @@ class Buffer {
   ~Buffer();
   void* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return bytes_; }
-  /// Where it is from; not of an empty buffer.
+  /// The memory that the buffer came from. The buffer must not be empty.
   DeviceMemory& memory() const noexcept { return *memory_; }
 
  private:

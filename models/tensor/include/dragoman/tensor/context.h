@@ -21,8 +21,7 @@
 
 namespace dragoman::tensor {
 
-/// Integers on the host together with the same integers where the device reads them. Ops take these, kernels only get
-/// the device's.
+/// Integers on the host and a copy of them that the device can read. Ops take both; kernels get the device copy only.
 struct Indices {
   std::span<const std::int32_t> host;
   const std::int32_t* device = nullptr;
@@ -39,11 +38,11 @@ struct Indices {
 ///  - Layers above attach their state to a context as extensions.
 class Context {
  public:
-  /// `kernels` and `executor` must outlive the context. `float_type` is what activations are computed in: F32, or F64
+  /// `kernels`, `memory` and `executor` must outlive the context. `float_type` is the type of activations: F32, or F64
   /// on the reference backend.
   Context(const KernelTable& kernels, DeviceMemory& memory, DType float_type, core::Executor& executor)
       : Context(kernels, kernels.device(), memory, float_type, executor) {}
-  /// The same for one device of several of the kind; `memory` is of its memory.
+  /// Like the constructor above, for one of several devices of a kind. `memory` is the memory of that device.
   Context(const KernelTable& kernels, Device device, DeviceMemory& memory, DType float_type, core::Executor& executor)
       : kernels_(&kernels),
         device_(device),
@@ -56,43 +55,44 @@ class Context {
 
   Device device() const noexcept { return device_; }
   DType float_type() const noexcept { return float_type_; }
-  /// In the preparation of a step, what has been uploaded so far goes to the device now, for the kernel that is run
-  /// next: ask for it when all that it reads is uploaded.
+  /// The kernels of the device. During the preparation of a step, the call first sends all pending uploads to the
+  /// device. So call it after everything that the next kernel reads has been uploaded.
   const KernelTable& kernels() {
     if (!staged_runs_.empty()) flush_uploads();
     return *kernels_;
   }
-  /// To look at, not to run.
+  /// For inspecting the table. Kernels to be run come from the overload above, which flushes uploads.
   const KernelTable& kernels() const noexcept { return *kernels_; }
   DeviceMemory& memory() const noexcept { return *memory_; }
   core::Executor& executor() const noexcept { return *executor_; }
-  /// The device's step memory: tensors and kernels' scratch.
+  /// The device's step memory, for tensors and the scratch of kernels.
   Arena& arena() noexcept { return *current_arena_; }
-  /// The host's step memory: what ops keep until the step ends, and integers that are yet to be uploaded. Kernels read
-  /// it only through indices(), where host and device share their memory.
+  /// The host's step memory, for data that ops keep until the step ends and for integers that are not yet uploaded.
+  /// Kernels read it only through indices(), where host and device share their memory.
   Arena& host_arena() noexcept { return host_arena_; }
 
-  /// Step memory of the context's float type; uninitialised.
+  /// Returns an uninitialised tensor in step memory, of the context's float type.
   Tensor allocate(std::int64_t rows, std::int64_t cols) { return arena_.allocate(rows, cols, float_type_, device()); }
-  /// The same for what is read after the step: it outlives the layer that makes it, see LayerMemory.
+  /// Like allocate(), but for results that are read after the step. They outlive the layer that creates them; see
+  /// LayerMemory.
   Tensor allocate_for_step(std::int64_t rows, std::int64_t cols) {
     return arena_.allocate(rows, cols, float_type_, device());
   }
-  /// Makes host values readable by kernels until the step ends. On host devices this is the same memory, so `values`
-  /// must outlive the step. The uploads of a step's preparation are gathered and go to the device in one copy,
-  /// before the first kernel that may read them.
+  /// Makes host values readable by kernels until the step ends. On devices that read host memory nothing is copied, so
+  /// `values` must outlive the step. The uploads of a step's preparation are gathered. They go to the device in one
+  /// copy, before the first kernel that may read them.
   template <class T>
   DeviceArray<T> upload(std::span<const T> values) {
     const void* data = memory_->reads_host_memory() ? values.data() : upload_bytes(values.data(), values.size_bytes());
     return {static_cast<const T*>(data), static_cast<std::int64_t>(values.size())};
   }
-  /// Room like that of so many uploaded values, for kernels of the preparation to fill. Of devices that cannot read the
-  /// host's memory.
+  /// Returns room for `count` values that kernels of the preparation fill, placed like an upload. For devices that
+  /// cannot read host memory.
   template <class T>
   DeviceArray<T> room_for(std::int64_t count) {
     return {static_cast<const T*>(upload_room(static_cast<std::size_t>(count) * sizeof(T))), count};
   }
-  /// The same of values that do not outlive the step.
+  /// Like upload(), but for values that do not outlive the step.
   template <class T>
   DeviceArray<T> upload_copy(std::span<const T> values) {
     T* copy = static_cast<T*>(host_arena_.allocate(values.size_bytes()));
@@ -103,16 +103,16 @@ class Context {
   DeviceArray<T> upload_copy(const T& value) {
     return upload_copy(std::span<const T>(&value, 1));
   }
-  /// `values` must outlive what is returned, which refers to them.
+  /// `values` must outlive the result, which refers to them.
   Indices indices(std::span<const std::int32_t> values) { return {values, upload(values).data}; }
   void indices(const std::same_as<std::vector<std::int32_t>> auto&& temporary) = delete;
 
-  /// The extension of type T; nullptr if none is attached. Costs one load.
+  /// Returns the extension of type T; nullptr if none is attached. Costs one load.
   template <class T>
   T* extension() const noexcept {
     return static_cast<T*>(extensions_[T::kSlot.index].get());
   }
-  /// Attaches an extension in place of the one in its slot. The context owns it.
+  /// Attaches an extension, replacing the one in its slot. The context owns it.
   template <class T>
   T& attach(std::unique_ptr<T> extension) {
     T& attached = *extension;
@@ -120,14 +120,18 @@ class Context {
     return attached;
   }
 
-  /// Runs one step: frees the step memory of the last one, then calls prepare() and body(), and returns what body()
-  /// returns.
+  /// Runs one step: frees the step memory of the previous step, calls prepare() and body(), and returns the result of
+  /// body().
   ///
-  /// A device may keep the kernel calls of a body and make them again, without calling it, for the next step of an
-  /// equal key. So prepare() does what the host has to do every time, checks, bookkeeping, uploads, and returns the
-  /// key, which must name all that the body looks at besides the contents of device memory. body() does nothing but run
-  /// ops: its uploads are errors on such a device, and all that it leaves behind is in its (copyable) result. On other
-  /// devices both simply run.
+  /// A device may record the kernel calls of a body and replay them for the next step with an equal key, without
+  /// calling the body. This divides the work:
+  ///
+  /// - prepare() does everything that the host must do in every step: checks, bookkeeping and uploads. It returns the
+  ///   key. The key must cover everything that the body depends on except the contents of device memory.
+  /// - body() runs ops only. Uploads in it are errors on a recording device. All its results must be in its return
+  ///   value, which must be copyable.
+  ///
+  /// Devices that do not record run both functions every time.
   template <class Prepare, class Body>
   auto step(Prepare&& prepare, Body&& body) -> std::invoke_result_t<Body> {
     start_step();
@@ -135,19 +139,19 @@ class Context {
     if (recorder_ == nullptr || key == StepKey::never() || !extensions_allow_recording()) return body();
     return recorded_step(key, body);
   }
-  /// A step that is never recorded.
+  /// Runs a step that is never recorded.
   template <class Body>
   void step(Body&& body) {
     start_step();
     body();
   }
-  /// Whether the device keeps steps. Then numbers that change from step to step are rounded up to buckets, so that
-  /// fewer steps differ; elsewhere bucket(n) is n.
+  /// Returns true if the device records steps. Then bucket() rounds numbers that vary between steps up to a multiple of
+  /// `size`, so that fewer steps differ. On other devices bucket(n) is n.
   bool records() const noexcept { return recorder_ != nullptr; }
   std::int64_t bucket(std::int64_t n, std::int64_t size = 32) const noexcept {
     return records() ? (n + size - 1) / size * size : n;
   }
-  /// The same of numbers that grow with the square of something: rounded up by at most a quarter.
+  /// Like bucket(), but for numbers that grow quadratically. Rounds up by at most a quarter.
   std::int64_t coarse_bucket(std::int64_t n) const noexcept {
     const int digits = std::bit_width(static_cast<std::uint64_t>(n));
     return bucket(n, digits > 3 ? std::int64_t{1} << (digits - 3) : 1);
@@ -157,14 +161,14 @@ class Context {
 
  private:
   friend class LayerMemory;
-  /// The result of a recorded body, with what else it leaves in the context.
+  /// The result of a recorded body, and the state of the context after it.
   template <class Output>
   struct Kept {
     Output output;
     ExtensionStates extensions;
     Arena::Mark arena;
   };
-  /// From the start of a body to its end or its exception.
+  /// Spans the run of a body, whether it returns or throws.
   class BodyScope {
    public:
     BodyScope(Context& context, const StepSignature& signature) : context_(context) {
@@ -237,12 +241,12 @@ class Context {
   void stage(std::byte* to, const void* values, std::size_t bytes);
   void flush_uploads();
 
-  /// Consecutive memory of the device, to be filled with the bytes [begin, end) of staged_bytes_.
+  /// Contiguous device memory that receives the bytes [begin, end) of staged_bytes_.
   struct StagedRun {
     std::byte* to;
     std::size_t begin;
     std::size_t end;
-    std::byte* end_of_room;  ///< of the last upload; up to there nothing else is on the device
+    std::byte* end_of_room;  ///< end of the room of the last upload; the device has nothing else before it
   };
 
   const KernelTable* kernels_;
@@ -256,15 +260,15 @@ class Context {
   Arena host_arena_;
   std::array<std::unique_ptr<ContextExtension>, ExtensionSlot::kCount> extensions_;
   std::unique_ptr<StepRecorder> recorder_;
-  std::vector<std::pair<const void*, std::size_t>> uploads_;  ///< of this step, where the device keeps steps
+  std::vector<std::pair<const void*, std::size_t>> uploads_;  ///< of this step; filled only if the device records steps
   std::vector<StagedRun> staged_runs_;
   std::vector<std::byte> staged_bytes_;
   bool staging_ = false;
   bool in_body_ = false;
 };
 
-/// Lets a stack of layers work in the memory of two of them: what a layer allocates is freed when the next but one
-/// begins, so a layer may read the results of the layer before it. Does nothing where results are read later: if an
+/// Lets a stack of layers reuse the memory of two layers. The allocations of a layer are freed when the next but one
+/// layer begins, so a layer may read the results of the previous one. Has no effect if results are read later: if an
 /// extension of the context keeps them, or if the device records steps.
 ///
 ///     tensor::LayerMemory memory(context);
@@ -274,11 +278,11 @@ class Context {
 ///     }
 class LayerMemory {
  public:
-  /// `wanted`: false makes an object that does nothing.
+  /// With `wanted` false, the object has no effect.
   explicit LayerMemory(Context& context, bool wanted = true);
   LayerMemory(const LayerMemory&) = delete;
   LayerMemory& operator=(const LayerMemory&) = delete;
-  /// What the last layer left stays until the next object frees it.
+  /// The memory of the last layer stays valid until the next LayerMemory frees it.
   ~LayerMemory() { context_.current_arena_ = outer_; }
   void next_layer();
 
@@ -289,11 +293,12 @@ class LayerMemory {
   std::size_t next_ = 0;
 };
 
-/// Copies values into a tensor of the context's float type in step memory; for constants and tests.
+/// Copies values into a tensor of the context's float type in step memory. For constants and tests.
 Tensor copy_to_step(Context& context, std::span<const float> values, std::int64_t rows, std::int64_t cols);
 
-/// Reads any host tensor of floats (F32, F64, F16, BF16) element by element.
+/// Reads one element of a host tensor. Slow.
 double element(const Tensor& tensor, std::int64_t row, std::int64_t col);
+/// Writes one element of a host tensor of floats (F32, F64, F16 or BF16). Error{kUnsupported} for other types.
 void set_element(const Tensor& tensor, std::int64_t row, std::int64_t col, double value);
 
 }  // namespace dragoman::tensor

@@ -6,18 +6,18 @@
 
 namespace dragoman::tensor {
 
-/// The place of an extension in a context: one for each layer above `tensor` that keeps state with contexts.
+/// The slot of an extension in a context. Each layer above `tensor` that keeps state with contexts has one.
 struct ExtensionSlot {
   static constexpr std::size_t kCount = 3;
   std::size_t index = 0;
 };
 
-/// The values of an extension that decide which kernels the body of a step calls, and with which arguments.
+/// The part of an extension's state that decides which kernels the body of a step calls, and with which arguments.
 using ExtensionState = std::array<std::uint64_t, 4>;
 using ExtensionStates = std::array<ExtensionState, ExtensionSlot::kCount>;
 
-/// State that a layer above keeps with a context, attached by Context::attach(). A subclass names its place,
-/// `static constexpr ExtensionSlot kSlot`. The context calls it at the borders of steps only.
+/// State that a higher layer keeps with a context, attached by Context::attach(). A subclass defines its slot: `static
+/// constexpr ExtensionSlot kSlot`. The context calls it at the boundaries of steps and layers, never for each op.
 class ContextExtension {
  public:
   ContextExtension() = default;
@@ -25,15 +25,16 @@ class ContextExtension {
   ContextExtension& operator=(const ContextExtension&) = delete;
   virtual ~ContextExtension();
 
-  /// A step begins; the step memory of the last one is free.
+  /// Called when a step begins, after the step memory of the previous step was freed.
   virtual void begin_step() {}
-  /// Whether results of ops are read after the layer that computed them, so LayerMemory must not free them.
+  /// Returns true if results of ops are read after the layer that computed them, so that LayerMemory must not free
+  /// them.
   virtual bool keeps_results() const { return false; }
-  /// Whether the device may record the current step.
+  /// Returns true if the device may record the current step.
   virtual bool allows_recording() const { return true; }
-  /// Part of a recorded step's signature.
+  /// Returns the part of a recorded step's signature that depends on this extension.
   virtual ExtensionState state() const { return {}; }
-  /// The device replays a step. `state` is the value of state() at the end of the recorded body.
+  /// Called when the device replays a step. `state` is the value of state() at the end of the recorded body.
   virtual void resume(const ExtensionState& state) { static_cast<void>(state); }
 };
 

@@ -6,18 +6,18 @@
 
 namespace dragoman::tensor {
 
-/// Where data lives and which backend computes with it: a backend, and the number of one of its devices. Two bytes, to
-/// be passed by value. What stands behind the name, and whether it is here at all, the Runtime knows.
+/// Identifies one device: a backend and the number of one of its devices. It decides where data lives and which kernels
+/// compute with it. Two bytes; pass it by value. The Runtime knows the backend object and whether the device exists.
 class Device {
  public:
   /// The host's memory and cores.
   static const Device kCpu;
-  /// Host memory computed in naive double precision: what every other backend is compared with.
+  /// Host memory, computed in double precision by naive loops. All other backends are compared with it.
   static const Device kReference;
 
-  /// The device `number` of the backend that calls itself `backend`. The same name gives the same device in the whole
-  /// process, shared libraries included. Names are letters, digits, '-' and '_'; anything else, a number that is not
-  /// from 0 to 255, and more than 256 backends are Error{kInvalidArgument}. Thread-safe.
+  /// Returns device `number` of the backend `backend`. A name gives the same device everywhere in the process, shared
+  /// libraries included. Names consist of letters, digits, '-' and '_'. Error{kInvalidArgument} for any other name, for
+  /// a number outside 0 to 255, and for more than 256 backends. Thread-safe.
   static Device of(std::string_view backend, int number = 0);
 
   constexpr Device() = default;  ///< kCpu

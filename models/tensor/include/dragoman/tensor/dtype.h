@@ -8,7 +8,7 @@
 
 namespace dragoman::tensor {
 
-/// Element types. Names are those of safetensors.
+/// Element types, named as in safetensors.
 enum class DType : std::uint8_t { kF32, kF64, kF16, kBF16, kI8, kI32 };
 
 std::size_t size_of(DType dtype);
@@ -34,7 +34,7 @@ constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, std::int32_t>) return DType::kI32;
 }
 
-/// Conversions of the 16-bit types that are stored but not computed with. Round to nearest even; NaN stays NaN.
+/// Conversions of the 16-bit storage types. They round to nearest even; NaN stays NaN.
 float f16_to_f32(std::uint16_t bits);
 std::uint16_t f32_to_f16(float value);
 float bf16_to_f32(std::uint16_t bits);

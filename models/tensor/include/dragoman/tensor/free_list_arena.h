@@ -8,8 +8,8 @@
 
 namespace dragoman::tensor {
 
-/// Step memory whose parts are released one by one, in any order. Allocation takes the best fit from a list of free
-/// ranges, and neighbours that are free become one. Equal steps get equal addresses. Free memory is poisoned under
+/// A step memory whose allocations can be released one by one, in any order. It allocates from the best fit in a list
+/// of free ranges, and merges adjacent free ranges. Equal steps get equal addresses. Free memory is poisoned under
 /// AddressSanitizer. Belongs to one thread.
 class FreeListArena {
  public:
@@ -18,19 +18,19 @@ class FreeListArena {
   FreeListArena& operator=(const FreeListArena&) = delete;
   ~FreeListArena();
 
-  /// 64-byte aligned, uninitialised; valid until release() or reset().
+  /// Returns uninitialised memory with 64-byte alignment. It is valid until release() or reset().
   void* allocate(std::size_t bytes);
   /// Releases memory that allocate() returned for the same number of bytes.
   void release(void* data, std::size_t bytes);
   /// Releases everything, and joins the blocks of the last step into one.
   void reset();
 
-  /// Changes when addresses do: when blocks are added or joined.
+  /// A number that changes whenever blocks are added or joined, and addresses with them.
   std::uint64_t generation() const noexcept { return generation_; }
   std::size_t bytes_reserved() const noexcept;
 
  private:
-  /// Free bytes of one block.
+  /// A free range of one block.
   struct Range {
     std::size_t block;
     std::size_t begin;
@@ -43,7 +43,7 @@ class FreeListArena {
 
   DeviceMemory* memory_;
   std::vector<Buffer> blocks_;
-  std::vector<Range> free_;  ///< by block and place
+  std::vector<Range> free_;  ///< sorted by block and position
   std::uint64_t generation_ = 0;
 };
 

@@ -8,17 +8,18 @@
 
 namespace dragoman::tensor {
 
-/// A device's tensor as the host may read and write it: the tensor itself where the memory allows that, else a copy in
-/// host memory. For what happens once or seldom: loading, saving, initialising, looking.
+/// Gives the host access to a device tensor. The view is the tensor itself if the host can access its memory, otherwise
+/// a copy in host memory. For rare operations: loading, saving, initialising, inspecting.
 class HostView {
  public:
-  /// Of values that are there. `tensor` must outlive the view; what lies between its rows is fetched and stored, too.
+  /// A view of existing values. `tensor` must outlive the view. The gaps between its rows are fetched and stored, too.
   static HostView of(DeviceMemory& memory, const Tensor& tensor);
-  /// Of values that will be written, all of them; what is there is not fetched. `tensor` must be contiguous.
+  /// A view for values that the caller writes completely. Existing values are not fetched. `tensor` must be contiguous.
   static HostView to_be_written(DeviceMemory& memory, const Tensor& tensor);
 
   const Tensor& tensor() const noexcept { return host_; }
-  /// Gives the device what was written. Without it the device keeps what it has, where that is not the same memory.
+  /// Copies the host's changes to the device. Without this call the device keeps its values, unless both share the
+  /// memory.
   void store() const;
 
  private:
@@ -30,14 +31,15 @@ class HostView {
   std::unique_ptr<std::byte[]> copy_;
 };
 
-/// Bytes of a contiguous tensor.
+/// The size in bytes of a contiguous tensor.
 std::size_t bytes_of(const Tensor& tensor);
 
-/// Between tensors of the same shape and type in the same device's memory, both contiguous.
+/// Copies between two contiguous tensors of the same shape and type in the memory of one device.
 void copy(DeviceMemory& memory, const Tensor& to, const Tensor& from);
 /// Sets all values of a contiguous tensor to 0.
 void clear(DeviceMemory& memory, const Tensor& tensor);
-/// The same for kernels that the calling thread launches afterwards (DeviceMemory::queue_copy()).
+/// Like copy() and clear(), but ordered before kernels that the calling thread launches later
+/// (DeviceMemory::queue_copy()).
 void queue_copy(DeviceMemory& memory, const Tensor& to, const Tensor& from);
 void queue_clear(DeviceMemory& memory, const Tensor& tensor);
 

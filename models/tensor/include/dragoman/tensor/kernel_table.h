@@ -10,8 +10,8 @@
 
 namespace dragoman::tensor {
 
-/// The name of an op's kernel together with its C++ signature. Each op header declares its keys as constexpr objects; a
-/// plugin may declare keys of its own.
+/// The name of an op's kernel and its C++ signature. Op headers declare their keys as constexpr objects. Plugins may
+/// declare further keys.
 ///
 ///     inline constexpr KernelKey<void(Context&, const AddArguments&)> kAdd{"add"};
 template <class Signature>
@@ -19,26 +19,26 @@ struct KernelKey {
   std::string_view name;
 };
 
-/// The kernels of one kind of device, by key. Filled once at start-up through plain calls (no static initialisers),
-/// then read-only and shared by all contexts of the device.
+/// The kernels of one kind of device, by key. A table is filled by plain calls, without static initialisers. Afterwards
+/// it is read-only and shared by all contexts of the device.
 class KernelTable {
  public:
-  /// Any device of the kind.
+  /// `device` is any device of the kind.
   explicit KernelTable(Device device) : device_(device) {}
 
-  /// Registers `kernel`; a second kernel under the same name is an Error{kInvalidArgument}.
+  /// Registers `kernel`. Error{kInvalidArgument} if the name is registered already.
   template <class Result, class... Args>
   void set(KernelKey<Result(Args...)> key, std::type_identity_t<Result (*)(Args...)> kernel) {
     insert(key.name, reinterpret_cast<ErasedKernel>(kernel), signature_id<Result(Args...)>());
   }
 
-  /// The kernel, or nullptr if this device has none.
+  /// Returns the kernel; nullptr if this device has none.
   template <class Result, class... Args>
   auto find(KernelKey<Result(Args...)> key) const -> Result (*)(Args...) {
     return reinterpret_cast<Result (*)(Args...)>(lookup(key.name, signature_id<Result(Args...)>()));
   }
 
-  /// The kernel; Error{kUnsupported} naming op and device if there is none.
+  /// Returns the kernel. Throws Error{kUnsupported}, which names op and device, if there is none.
   template <class Result, class... Args>
   auto get(KernelKey<Result(Args...)> key) const -> Result (*)(Args...) {
     auto* kernel = find(key);
@@ -50,7 +50,7 @@ class KernelTable {
 
   Device device() const noexcept { return device_; }
   std::size_t count() const noexcept { return kernels_.size(); }
-  /// Takes a kernel out, so that a plugin whose registration throws leaves none.
+  /// Removes a kernel, so that a plugin whose registration throws leaves no kernels in the table.
   void erase(std::string_view name);
   template <class Visitor>
   void for_each_name(Visitor&& visitor) const {
@@ -64,7 +64,7 @@ class KernelTable {
     std::string_view signature;
   };
 
-  /// The compiler's spelling of the signature: equal across shared libraries, unlike the address of a template
+  /// The compiler's spelling of the signature. It is equal across shared libraries, unlike the address of a template
   /// instantiation.
   template <class Signature>
   static constexpr std::string_view signature_id() {

@@ -5,8 +5,8 @@
 
 namespace dragoman::tensor {
 
-/// B sequences of any lengths, end to end: sequence b is tokens[offsets[b] .. offsets[b+1]). offsets has B+1 entries,
-/// starts at 0 and never falls. There is no padding anywhere. Non-owning.
+/// A batch of B token sequences without padding, stored end to end. Sequence b is tokens[offsets[b] .. offsets[b+1]).
+/// `offsets` has B + 1 entries, starts at 0 and never decreases. Non-owning.
 struct RaggedTokens {
   std::span<const std::int32_t> tokens;
   std::span<const std::int32_t> offsets;
@@ -19,7 +19,8 @@ struct RaggedTokens {
   }
 };
 
-/// Throws Error{kInvalidArgument} unless the offsets are as promised above and every token lies in [0, vocabulary).
+/// Throws Error{kInvalidArgument} unless the offsets are valid as described above and every token is in [0,
+/// vocabulary).
 void check_ragged(const RaggedTokens& batch, std::int64_t vocabulary);
 
 }  // namespace dragoman::tensor

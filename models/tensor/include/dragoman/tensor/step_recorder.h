@@ -12,19 +12,19 @@
 
 namespace dragoman::tensor {
 
-/// Names everything that decides which kernels a step calls, and with which shapes and addresses: numbers of rows and
-/// tokens, buckets, choices. Two steps of equal keys differ in nothing but the contents of device memory.
+/// Identifies the structure of a step: everything that decides its kernels, shapes and addresses, such as row and token
+/// counts, buckets and options. Steps with equal keys differ only in the contents of device memory.
 struct StepKey {
   static constexpr std::size_t kMaxNumbers = 14;
 
-  /// `name` is a literal that says which piece of code the step is.
+  /// `name` is a literal that identifies the code of the step.
   constexpr StepKey(std::string_view name_in) : name(name_in) {}
   template <std::size_t N>
   requires(N <= kMaxNumbers) constexpr StepKey(std::string_view name_in, const std::int64_t (&numbers_in)[N])
       : name(name_in) {
     std::copy_n(numbers_in, N, numbers.begin());
   }
-  /// Of a step that must not be recorded.
+  /// The key of a step that must not be recorded.
   static constexpr StepKey never() { return {std::string_view()}; }
   auto operator<=>(const StepKey&) const = default;
 
@@ -32,29 +32,30 @@ struct StepKey {
   std::array<std::int64_t, kMaxNumbers> numbers{};
 };
 
-/// A number that this process has not had before. Whoever keeps device memory that kernels are given takes one whenever
-/// the memory moves, for the keys of steps. Thread-safe.
+/// Returns a number that is unique in this process. An object whose device memory is passed to kernels takes a new one
+/// whenever the memory moves, and puts it into the keys of steps. Thread-safe.
 std::int64_t next_generation() noexcept;
 
-/// A key together with what the context adds to it.
+/// A key and the parts of the signature that the context adds.
 struct StepSignature {
   StepKey key;
-  /// Where what was uploaded lies, and how much room each piece has.
+  /// The address and size of each upload.
   std::vector<std::pair<const void*, std::size_t>> uploads;
   std::uint64_t arena_generation = 0;
   ExtensionStates extensions{};
   auto operator<=>(const StepSignature&) const = default;
 };
 
-/// Keeps the kernel calls of steps and makes them again, so that a device is told once what to do (a captured graph).
-/// One belongs to a context; its backend makes it, and puts it between the context and its kernels.
+/// Records the kernel calls of steps and replays them, for example as a captured CUDA graph. Each recorder belongs to
+/// one context. The backend creates it and inserts it between the context and its kernels.
 class StepRecorder {
  public:
   virtual ~StepRecorder();
-  /// Makes the calls of an earlier step of this signature again. Returns what end() was given for it, or nullptr if no
-  /// such step was recorded.
+  /// Replays the step that was recorded under this signature. Returns the value that was passed to end() for it;
+  /// nullptr if no such step was recorded.
   virtual const std::any* replay(const StepSignature& signature) = 0;
-  /// The body of a step begins, and ends: with its output, or with an exception. What happens between may be recorded.
+  /// begin() and end() or abandon() delimit the body of a step; kernel calls between them may be recorded. end()
+  /// receives the output of the body. abandon() is called if the body throws.
   virtual void begin(const StepSignature& signature) = 0;
   virtual void end(std::any output) = 0;
   virtual void abandon() noexcept = 0;

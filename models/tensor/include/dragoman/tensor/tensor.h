@@ -9,9 +9,10 @@
 
 namespace dragoman::tensor {
 
-/// A non-owning view of a row-major matrix `[rows, cols]` of one dtype on one device; rows lie `stride` elements apart.
-/// A vector is one row. Trivially copyable: pass by value. The memory belongs to a model (weights), a sentence (K/V
-/// pages) or a step (arena); whoever made the view says which. Nothing is ever converted or moved silently.
+/// A non-owning view of a row-major matrix `[rows, cols]` of one dtype on one device. Consecutive rows are `stride`
+/// elements apart. A vector is one row. Trivially copyable: pass it by value. The memory belongs to a model (weights),
+/// a sentence (K/V pages) or a step (arena); the function that returns a view documents the owner. Tensors are never
+/// converted or moved implicitly.
 struct Tensor {
   void* data = nullptr;
   std::int64_t rows = 0;
@@ -24,8 +25,8 @@ struct Tensor {
   std::int64_t size() const noexcept { return rows * cols; }
   bool contiguous() const noexcept { return stride == cols || rows <= 1; }
 
-  /// Typed pointer to row i, or to the first element. T must match the dtype, which is not checked: kernels call this
-  /// in inner loops.
+  /// Returns a typed pointer to row i, or to the first element. T must match the dtype. This is not checked, because
+  /// kernels call it in inner loops.
   template <class T>
   T* row(std::int64_t i) const noexcept {
     return static_cast<T*>(data) + i * stride;
@@ -35,18 +36,18 @@ struct Tensor {
     return static_cast<T*>(data);
   }
 
-  /// Rows [begin, end) / columns [begin, end) of the same memory.
+  /// Views of rows [begin, end) or columns [begin, end) of the same memory.
   Tensor row_range(std::int64_t begin, std::int64_t end) const;
   Tensor col_range(std::int64_t begin, std::int64_t end) const;
 };
 
-/// "[rows, cols] F32 on cpu", for messages.
+/// Returns "[rows, cols] F32 on cpu", for messages.
 std::string describe(const Tensor& tensor);
 
-/// Throws Error{kInvalidArgument} unless the tensor has this shape; `what` names it in the message.
+/// Throws Error{kInvalidArgument} unless the tensor has this shape. `what` names the tensor in the message.
 void require_shape(const Tensor& tensor, std::int64_t rows, std::int64_t cols, std::string_view what);
 
-/// Calls visitor(T{}) with float or double, as the dtype says; other dtypes throw Unsupported.
+/// Calls visitor(T{}) with T float or double, according to `dtype`. Error{kUnsupported} for other dtypes.
 template <class Visitor>
 decltype(auto) visit_float(DType dtype, Visitor&& visitor) {
   switch (dtype) {
