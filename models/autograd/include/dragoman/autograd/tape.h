@@ -13,12 +13,11 @@
 
 namespace dragoman::autograd {
 
-/// The record of one step's ops, in the order in which they ran. It knows no op: a record is a closure in the
-/// host's step memory.
-/// One thread; valid until the context's next step.
+/// Records the ops of one step in the order in which they ran. It knows no op: a record is a closure in the host's step
+/// memory. Belongs to one thread; valid until the context's next step.
 class Tape {
  public:
-  /// The gradients of an op's results: one, two, or none that anything hangs on.
+  /// The gradients of an op's results: one, two or none.
   struct Outputs {
     Gradient* first = nullptr;
     Gradient* second = nullptr;
@@ -26,10 +25,12 @@ class Tape {
     Outputs(Gradient* one, Gradient* other) : first(one), second(other) {}
   };
 
-  /// Appends a record. `backward(context)` is run by backward() only if one of the outputs was written by then
-  /// (nullptr: always), and the memory of their gradients is others' when it returns. So a value is the output of one
-  /// record. What `backward` allocates from the arena is freed when it returns, too; gradients come from target_of().
-  /// The closure is kept in step memory and never destroyed, so it may hold nothing that owns.
+  /// Appends a record. Tape::backward() calls `backward(context)` only if one of the outputs has been written by then.
+  /// A nullptr output means that it is always called. When the call returns, the memory of the outputs' gradients is
+  /// released. Therefore a value may be the output of one record only.
+  ///
+  /// Arena memory that `backward` allocates is freed when it returns, too. Gradients come from target_of(). The closure
+  /// is kept in step memory and never destroyed, so it must not own anything.
   template <class Backward>
   void record(Context& context, Outputs outputs, Backward backward) {
     static_assert(std::is_trivially_destructible_v<Backward>, "a record may hold nothing that owns");
@@ -47,13 +48,13 @@ class Tape {
     count_ = 0;
   }
 
-  /// Whoever wants to know how far backward() has come: it hears how many records are left, before the first one is run
-  /// and after each. Gradients whose `first_record` is not below that are complete, if recording() heard of them before
-  /// the pass began.
+  /// Receives the progress of backward(): the number of records left, before the first record runs and after each one.
+  /// A gradient whose `first_record` is at least `left` is complete. This holds only for gradients that recording()
+  /// noted before the pass began.
   using Progress = std::function<void(std::int64_t left)>;
   void set_progress(Progress progress) { progress_ = std::move(progress); }
 
-  /// Notes that the next record may write the gradient. nullptr: of what wants none.
+  /// Notes that the next record may write the gradient. nullptr is ignored: the value needs no gradient.
   void note(Gradient* gradient) const noexcept {
     if (gradient != nullptr) gradient->first_record = std::min(gradient->first_record, count_);
   }
@@ -75,8 +76,8 @@ class Tape {
   Progress progress_;
 };
 
-/// True if an op on these operands has to be recorded. Names them to the tape: an op calls it with all whose gradients
-/// its records write, before it makes the first of these records.
+/// Returns true if an op on these operands must be recorded. Then it also notes their gradients on the tape. An op
+/// passes all variables whose gradients its records write, before it appends the first of these records.
 template <class... Variables>
 bool recording(const Context& context, const Variables&... variables) {
   const Tape* const tape = tape_of(context);
@@ -85,19 +86,19 @@ bool recording(const Context& context, const Variables&... variables) {
   return true;
 }
 
-/// Appends a record to the context's tape, as Tape::record() does. Only after recording() has returned true.
+/// Appends a record to the context's tape; see Tape::record(). Call it only after recording() has returned true.
 template <class Backward>
 void record(Context& context, Tape::Outputs outputs, Backward backward) {
   tape_of(context)->record(context, outputs, std::move(backward));
 }
 
-/// A Variable around `value` with a fresh gradient in step memory if `wanted`.
+/// Returns a Variable for `value`, with a fresh gradient in step memory if `wanted`.
 Variable make_variable(Context& context, const Tensor& value, bool wanted);
 
-/// Where to write a gradient: allocates gradient memory at the first write of an activation's gradient.
+/// Returns the target for writing a gradient. The first write of an activation's gradient allocates its memory.
 GradientTarget target_of(Context& context, Gradient& gradient);
 
-/// Seeds the gradient of `variable` with `seed` (same shape), as the start of a backward pass.
+/// Starts a backward pass: sets the gradient of `variable` to `seed`, which has the same shape.
 void seed_gradient(Context& context, const Variable& variable, const Tensor& seed);
 
 }  // namespace dragoman::autograd

@@ -14,8 +14,9 @@ using tensor::Context;
 
 class Tape;
 
-/// How ops run on a context while a model is trained: the tape, dropout, random numbers, recomputation, number type.
-/// training_mode() attaches it to a context; a context without one is for inference. Same thread as the context.
+/// The state of a context during training: the tape, dropout, random numbers, recomputation and compute type.
+/// training_mode() attaches it to a context; a context without it is for inference. Belongs to the thread of the
+/// context.
 ///
 /// Trainers set it. Ops and models read it through the functions below and through tape.h.
 class TrainingMode final : public tensor::ContextExtension {
@@ -24,37 +25,36 @@ class TrainingMode final : public tensor::ContextExtension {
 
   explicit TrainingMode(tensor::DeviceMemory& memory) : memory_(&memory), gradients_(memory) {}
 
-  /// Where ops record their backward passes; nullptr: they record nothing.
+  /// The tape for backward passes; nullptr: ops record nothing.
   Tape* tape() const noexcept { return tape_; }
   void set_tape(Tape* tape) noexcept { tape_ = tape; }
 
-  /// Whether dropout applies.
+  /// True if dropout applies.
   bool training() const noexcept { return training_; }
   void set_training(bool training) noexcept { training_ = training; }
 
-  /// Whether ops::recompute() keeps only the inputs and outputs of its body, and computes the rest again in the
-  /// backward pass.
+  /// True if ops::recompute() keeps only the inputs and outputs of its body and recomputes the rest in the backward
+  /// pass.
   bool recomputes() const noexcept { return recomputes_; }
   void set_recomputes(bool recomputes) noexcept { recomputes_ = recomputes; }
 
-  /// The type in which plain weights and their gradients are multiplied: Backend::training_type(). Packed weights have
-  /// another, PackedWeight::type().
+  /// The type that plain weights and their gradients are multiplied in: Backend::training_type(). Packed weights use
+  /// PackedWeight::type() instead.
   tensor::ComputeType compute_type() const noexcept { return compute_type_; }
   void set_compute_type(tensor::ComputeType type) noexcept { compute_type_ = type; }
 
-  /// Sets the key of all random numbers from now on, and starts with stream 0.
+  /// Sets the key of all later random numbers, and restarts at stream 0.
   void set_random(std::uint64_t seed, std::uint64_t step);
-  /// The randomness of one op; the next call returns the next stream. Without set_random() it is
-  /// Error{kInvalidArgument}.
+  /// Returns the randomness of one op and advances to the next stream. Error{kInvalidArgument} before set_random().
   tensor::RandomState next_random();
-  /// A number in [0, 1) for the host to decide by; it takes a stream, as next_random() does. The decision differs
-  /// between steps, so such steps cannot be recorded.
+  /// Returns a random value in [0, 1) for decisions on the host. It uses one stream, like next_random(). Such a
+  /// decision may differ between steps, so these steps must not be recorded.
   double next_uniform();
-  /// The stream of the next random op. Set it to run random ops again.
+  /// The stream of the next random op. Restore an earlier value to repeat random ops.
   std::uint64_t random_stream() const noexcept { return random_stream_; }
   void set_random_stream(std::uint64_t stream) noexcept { random_stream_ = stream; }
 
-  /// Memory of the gradients of activations; a backward pass releases each after its last use.
+  /// Memory for the gradients of activations. A backward pass releases each gradient after its last use.
   tensor::FreeListArena& gradient_memory() noexcept { return gradients_; }
 
   void begin_step() override { gradients_.reset(); }
@@ -70,36 +70,36 @@ class TrainingMode final : public tensor::ContextExtension {
   bool recomputes_ = false;
   tensor::ComputeType compute_type_ = tensor::ComputeType::kF32;
   tensor::Buffer device_key_;
-  tensor::RandomKey key_;  ///< the same on the host
+  tensor::RandomKey key_;  ///< the copy on the host
   std::uint64_t random_stream_ = 0;
 };
 
-/// The training mode of a context; the first call attaches one.
+/// Returns the training mode of a context. The first call attaches one.
 TrainingMode& training_mode(Context& context);
 
-/// Whether dropout applies: false in inference.
+/// Returns true if dropout applies; false in inference.
 inline bool is_training(const Context& context) noexcept {
   const auto* mode = context.extension<TrainingMode>();
   return mode != nullptr && mode->training();
 }
 
-/// The tape of a context; nullptr in inference.
+/// Returns the tape of a context; nullptr in inference.
 inline Tape* tape_of(const Context& context) noexcept {
   const auto* mode = context.extension<TrainingMode>();
   return mode == nullptr ? nullptr : mode->tape();
 }
 
-/// TrainingMode::compute_type(); F32 in inference.
+/// Returns TrainingMode::compute_type(); kF32 in inference.
 inline tensor::ComputeType training_compute_type(const Context& context) noexcept {
   const auto* mode = context.extension<TrainingMode>();
   return mode == nullptr ? tensor::ComputeType::kF32 : mode->compute_type();
 }
 
-/// TrainingMode::next_random() and next_uniform(). Error{kInvalidArgument} if the context has no seed.
+/// See TrainingMode::next_random() and next_uniform(). Error{kInvalidArgument} if the context has no seed.
 tensor::RandomState next_random(Context& context);
 double next_uniform(Context& context);
 
-/// While it lives, ops on the context record nothing.
+/// Disables recording on a context for the lifetime of this object.
 class NoGradient {
  public:
   explicit NoGradient(Context& context) : mode_(context.extension<TrainingMode>()), tape_(tape_of(context)) {

@@ -9,28 +9,31 @@ namespace dragoman::autograd {
 
 using tensor::Tensor;
 
-/// The gradient of one value. `value` is empty until the first write; the first write assigns, later ones accumulate,
-/// so gradients are never zero-filled. Lives in the context's gradient memory for activations, in flat buffers for
-/// parameters.
+/// The gradient of one value. `value` is empty until the first write. The first write assigns and later writes
+/// accumulate, so gradients are never zero-filled. Gradients of activations are in the context's gradient memory, those
+/// of parameters in flat buffers.
 struct Gradient {
   Tensor value{};
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   bool written = false;
-  bool recycled = false;  ///< `value` is from the gradient memory, and goes back there once the op that made it is done
-  /// Of columns of another value: its gradient, and the first of them. Then this one has no memory of its own.
+  /// True if `value` is in the gradient memory. It is released after the backward pass of the op that computed the
+  /// activation.
+  bool recycled = false;
+  /// If this is a column slice, the gradient of the full tensor and the index of the first column. A slice owns no
+  /// memory.
   Gradient* whole = nullptr;
   std::int64_t first_column = 0;
-  /// The first record of the pass that may write it, which recording() notes: when the backward pass is past that one,
-  /// nothing more is added.
+  /// The first record of the pass that may write this gradient, noted by recording(). After the backward pass has run
+  /// that record, the gradient is complete.
   std::int64_t first_record = kNoRecord;
-  /// Somebody has taken the value as the last one: writing is an error.
+  /// True once a reader has taken the value as final. Later writes are errors.
   bool taken = false;
 
   static constexpr std::int64_t kNoRecord = std::numeric_limits<std::int64_t>::max();
 };
 
-/// A value and, where one is wanted, its gradient. Trivially copyable; ops take and return it.
+/// A value and, if needed, its gradient. Trivially copyable; ops take and return variables.
 struct Variable {
   Tensor value{};
   Gradient* gradient = nullptr;
@@ -39,7 +42,7 @@ struct Variable {
   bool needs_gradient() const noexcept { return gradient != nullptr; }
 };
 
-/// Where a backward kernel writes: it adds to `value` if `accumulate`, else overwrites it.
+/// The output of a backward kernel. If `accumulate` is true, the kernel adds to `value`; otherwise it overwrites it.
 struct GradientTarget {
   Tensor value{};
   bool accumulate;
