@@ -5,10 +5,10 @@
 namespace dragoman::ops {
 
 /// One Adam step (Kingma & Ba 2015, algorithm 1) over flat buffers [1, n], with decoupled weight decay (Loshchilov &
-/// Hutter 2019), unless the step is skipped (UpdateStep):
+/// Hutter 2019). A skipped step (UpdateStep) changes nothing.
 ///   g = gradient_scale * gradient;  m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2
 ///   p -= learning_rate * (m / (1 - b1^step) / (sqrt(v / (1 - b2^step)) + epsilon) + weight_decay * p)
-/// With `coupled` the decay is the gradient of a penalty in place of that (L2 regularisation): g += weight_decay * p.
+/// If `coupled`, the decay is instead the gradient of an L2 penalty: g += weight_decay * p.
 struct AdamArguments {
   Tensor parameters;
   Tensor gradients;
@@ -31,8 +31,8 @@ struct MovingAverageArguments {
 };
 inline constexpr KernelKey<void(Context&, const MovingAverageArguments&)> kMovingAverage{"moving_average"};
 
-/// `sum` [1, 1] F64 becomes the sum of squares of all elements, accumulated in double in an order that is a function of
-/// the shape alone.
+/// `sum` [1, 1] F64 becomes the sum of squares of all elements. It is accumulated in double precision, in an order that
+/// depends on the shape alone.
 struct SumOfSquaresArguments {
   Tensor x;
   Tensor sum;
@@ -41,10 +41,10 @@ inline constexpr KernelKey<void(Context&, const SumOfSquaresArguments&)> kSumOfS
 
 /// `arguments.step` must have been uploaded.
 void adam(Context& context, const AdamArguments& arguments);
-/// Uploads the step, too: where it is not to be recorded.
+/// Uploads `step`, too. For steps that are not recorded.
 void adam(Context& context, AdamArguments arguments, const UpdateStep& step);
 void moving_average(Context& context, const MovingAverageArguments& arguments);
-/// In step memory, F64 [1, 1].
+/// Returns F64 [1, 1] in step memory.
 Tensor queue_sum_of_squares(Context& context, const Tensor& x);
 /// Waits for the device.
 double sum_of_squares(Context& context, const Tensor& x);

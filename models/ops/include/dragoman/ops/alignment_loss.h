@@ -4,17 +4,22 @@
 
 namespace dragoman::ops {
 
-/// Guided alignment (Chen et al. 2016; Garg et al. 2019): what it costs that attention is not where links of queries to
-/// keys want it. `weights` are those of an attention with these offsets and `heads` heads (AttentionArguments::
-/// probabilities); query row t is linked to keys links[link_offsets[t]] .. links[link_offsets[t + 1] - 1], numbered
-/// within its sequence. With w the mean of its weights in the first `guided_heads` heads and a the distribution that
-/// gives each of its n links 1 / n, losses[t] (F64, [1, Tq]) is
+/// Guided alignment (Chen et al. 2016; Garg et al. 2019): the loss for the difference between attention and given links
+/// from queries to keys.
+///
+/// `weights` are the weights of an attention with these offsets and `heads` heads (AttentionArguments::probabilities).
+/// Query row t is linked to the keys links[link_offsets[t]] .. links[link_offsets[t + 1] - 1], numbered within its
+/// sequence. `links` may be longer than the offsets require.
+///
+/// Let w be the mean of the weights of query t in the first `guided_heads` heads. Let a be the distribution that gives
+/// 1 / n to each of its n links. Then losses[t] (F64, [1, Tq]) is
 ///   kCrossEntropy      -sum_j a_j log(w_j + kAlignmentEpsilon)
 ///   kMeanSquaredError  sum_j (w_j - a_j)^2 / 2
 ///   kMultiplication    -log(sum_j a_j w_j + kAlignmentEpsilon)
-/// and 0 for a row without links, which does not count. If there is a `gradient_scale`, `gradient`, as large as the
-/// weights, receives gradient_scale times the gradient of the sum of losses: a number for each weight of the sequences,
-/// zeros where none flows. `links` may be longer than the offsets say.
+/// A row without links has the loss 0.
+///
+/// If `gradient_scale` is given, `gradient` receives gradient_scale times the gradient of the summed losses. It has one
+/// element for each weight of the sequences; elements without gradient become 0.
 struct AlignmentLossRowsArguments {
   Tensor weights;
   DeviceIndices q_offsets;
@@ -24,26 +29,26 @@ struct AlignmentLossRowsArguments {
   DeviceIndices link_offsets;
   DeviceIndices links;
   AlignmentCost cost = AlignmentCost::kCrossEntropy;
-  DeviceArray<double> gradient_scale;  ///< one number, or empty
+  DeviceArray<double> gradient_scale;  ///< one value, or empty
   Tensor losses;
   Tensor gradient;  ///< empty without a scale
 };
 inline constexpr KernelKey<void(Context&, const AlignmentLossRowsArguments&)> kAlignmentLossRows{"alignment_loss_rows"};
 
-/// Where attention should be, and what it costs if it is not.
+/// The goal of guided attention, and the cost of missing it.
 struct AlignmentGoal {
   Indices link_offsets{};  ///< [Tq + 1]
   Indices links{};
   AlignmentCost cost = AlignmentCost::kCrossEntropy;
-  /// The first so many heads; of fewer all.
+  /// The number of guided heads, counted from the first. If the attention has fewer, all are guided.
   int heads = 1;
-  /// What the summed loss is multiplied by before it is differentiated: one number, needed with a tape.
+  /// The factor of the summed loss for the gradient: one value, required with a tape.
   DeviceArray<double> gradient_scale{};
 };
 
-/// Stores the loss of each query in `losses`, F64 [1, Tq], which is the caller's, and, if `weights` wants a gradient,
-/// gives it one at once: it ends the graph, as cross_entropy_rows() does. Error{kInvalidArgument} for links that are
-/// outside of their sequence, for weights that have a gradient already, and for what does not fit together.
+/// Stores the loss of each query in `losses`, F64 [1, Tq], which the caller owns. If `weights` needs a gradient, the op
+/// computes it immediately and ends the graph, like cross_entropy_rows(). Error{kInvalidArgument} for links outside
+/// their sequence, for weights that already have a gradient, and for arguments of inconsistent sizes.
 void alignment_loss_rows(Context& context, const Variable& weights, const Offsets& q_offsets, const Offsets& k_offsets,
                          int heads, const AlignmentGoal& goal, const Tensor& losses);
 

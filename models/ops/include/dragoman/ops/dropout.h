@@ -7,11 +7,12 @@
 
 namespace dragoman::ops {
 
-/// y = x * mask / (1 - rate), or y += ...; the mask is a pure function of (random, element index). The gradient is the
-/// same kernel applied to dy. Element index e = row * cols + col (of the logical shape, whatever the strides). It is
-/// kept if the 16-bit lane e % 8 of core::random_block(key->seed, random_stream(random), e / 8) is at least
-/// dropout_threshold(rate); lane 2w is the low half of word w, lane 2w+1 the high half. All backends draw the same
-/// mask.
+/// y = x * mask / (1 - rate), or y += ... if `accumulate`. The gradient is the same kernel applied to dy.
+///
+/// The mask is a pure function of (random, element index), so all backends draw the same mask. The element index is e =
+/// row * cols + col of the logical shape, independent of strides. The element is kept if the 16-bit lane e % 8 of
+/// core::random_block(key->seed, random_stream(random), e / 8) is at least dropout_threshold(rate). Lane 2w is the low
+/// half of 32-bit value w, lane 2w+1 the high half.
 struct DropoutArguments {
   Tensor x;
   double rate = 0;
@@ -21,24 +22,24 @@ struct DropoutArguments {
 };
 inline constexpr KernelKey<void(Context&, const DropoutArguments&)> kDropout{"dropout"};
 
-/// Drop probability in units of 1/65536; 0.1 is applied as 6554/65536.
+/// Returns the drop probability in units of 1/65536. A rate of 0.1 is applied as 6554/65536.
 inline std::uint32_t dropout_threshold(double rate) {
   return static_cast<std::uint32_t>(std::lround(rate * 65536));
 }
-/// What kept elements are multiplied by, so that the expectation is exactly that of the input.
+/// Returns the factor of kept elements. With it, the expectation of the output is exactly the input.
 inline double dropout_scale(double rate) {
   return 65536.0 / (65536.0 - dropout_threshold(rate));
 }
-/// The Philox stream of one random op of one step; for kernels, since the key is in the device's memory.
+/// Returns the Philox stream of one random op of one step. For kernels only, because the key is in device memory.
 inline std::uint64_t random_stream(const RandomState& random) {
   return (random.key->step << 16) | (random.stream & 0xFFFF);
 }
 
-/// Returns x itself unless the context is in training mode and rate > 0. 0 <= rate < 1.
+/// Returns x itself unless the context is in training mode and rate > 0. Requires 0 <= rate < 1.
 Variable dropout(Context& context, const Variable& x, double rate);
 
-/// The rate that applies in this context: 0 outside of training. Error{kInvalidArgument} unless 0 <= rate < 1, or if
-/// it is so close to 1 that in units of 1/65536 nothing would be kept.
+/// Returns the rate that applies in this context, which is 0 outside training. Error{kInvalidArgument} unless 0 <= rate
+/// < 1, and for a rate so close to 1 that no element is kept in units of 1/65536.
 inline double effective_rate(const Context& context, double rate) {
   core::require(rate >= 0 && rate < 1 && dropout_threshold(rate) < 65536, core::ErrorCode::kInvalidArgument,
                 "the dropout rate must lie in [0, 1 - 2^-17) but is {}", rate);

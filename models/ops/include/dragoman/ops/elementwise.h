@@ -12,8 +12,8 @@ struct AddArguments {
 };
 inline constexpr KernelKey<void(Context&, const AddArguments&)> kAdd{"add"};
 
-/// y = factor * x, or y += factor * x. x and y have equal shapes; strides may differ. With factor 0 and no accumulation
-/// y becomes 0 whatever x holds, NaN included: that is how memory is cleared.
+/// y = factor * x, or y += factor * x. x and y have equal shapes; strides may differ. With factor 0 and without
+/// accumulation, y becomes 0 even if x contains NaN. This is how memory is cleared.
 struct ScaleArguments {
   Tensor x;
   double factor = 1;
@@ -39,7 +39,7 @@ struct AddRowArguments {
 };
 inline constexpr KernelKey<void(Context&, const AddRowArguments&)> kAddRow{"add_row"};
 
-/// y [1, cols] = sum of the rows of x, or y += the sum. The order of summation is a function of the shape alone.
+/// y [1, cols] = the sum of the rows of x, or y += the sum. The order of summation depends on the shape alone.
 struct ColumnSumArguments {
   Tensor x;
   Tensor y;
@@ -54,9 +54,8 @@ struct ActivationArguments {
 };
 inline constexpr KernelKey<void(Context&, const ActivationArguments&)> kActivation{"activation"};
 
-/// dx = dy * activation'(x), or dx += ...; `x` is the input and `y` the output of the forward pass. For kRelu only `y`
-/// may be given (x empty), for kGelu, kGeluTanh and kSwish `x` is needed, for kSigmoid and kTanh `y`. dx may be the
-/// same memory as dy.
+/// dx = dy * activation'(x), or dx += ... `x` is the input and `y` the output of the forward pass. kGelu, kGeluTanh and
+/// kSwish need `x`; kSigmoid and kTanh need `y`; kRelu accepts `y` alone (x empty). dx may be the same memory as dy.
 struct ActivationBackwardArguments {
   Tensor x;
   Tensor y;
@@ -71,11 +70,11 @@ inline constexpr KernelKey<void(Context&, const ActivationBackwardArguments&)> k
 Variable add(Context& context, const Variable& a, const Variable& b);
 Variable multiply(Context& context, const Variable& a, const Variable& b);
 Variable scale(Context& context, const Variable& x, double factor);
-/// x [rows, cols] plus row [1, cols].
+/// Returns x [rows, cols] plus row [1, cols].
 Variable add_row(Context& context, const Variable& x, const Variable& row);
 Variable activate(Context& context, const Variable& x, Activation activation);
 
-/// Adds `from` to the gradient of `to` (assigns at the first write). For backward passes.
+/// Adds `from` to the gradient of `to`; the first write assigns. For backward passes.
 void accumulate_gradient(Context& context, const Variable& to, const Tensor& from);
 
 }  // namespace dragoman::ops

@@ -4,9 +4,10 @@
 
 namespace dragoman::ops {
 
-/// y[t] = dropout(scale * table[ids[t]] + position_table[positions[t] + first_position]). `table` is of the context's
-/// float type or of a narrower one that files have, I8 with scales among them. `position_table` may be empty. The
-/// caller guarantees that ids and positions lie within their tables. ids.size() rows.
+/// y[t] = dropout(scale * table[ids[t]] + position_table[positions[t] + first_position]), with ids.size() rows.
+///
+/// `table` has the context's float type or a narrower type that files store, such as I8 with scales. `position_table`
+/// may be empty. The caller guarantees that ids and positions are within their tables.
 struct EmbeddingArguments {
   DeviceIndices ids;
   StoredMatrix table;
@@ -20,8 +21,8 @@ struct EmbeddingArguments {
 };
 inline constexpr KernelKey<void(Context&, const EmbeddingArguments&)> kEmbedding{"embedding"};
 
-/// dtable.value[ids[t] + first] += scale * mask(dy)[t]; rows that no id names become 0 unless dtable.accumulate. The
-/// sum over equal ids is taken in ascending t, whatever the thread count.
+/// dtable.value[ids[t] + first] += scale * mask(dy)[t]. Unless dtable.accumulate is set, rows without an id become 0.
+/// Contributions of equal ids are added in ascending t, for any thread count.
 struct EmbeddingBackwardArguments {
   DeviceIndices ids;
   std::int32_t first = 0;
@@ -36,12 +37,12 @@ inline constexpr KernelKey<void(Context&, const EmbeddingBackwardArguments&)> kE
 struct EmbeddingOptions {
   double scale = 1;
   double dropout = 0;
-  /// Row of the position table that position 0 has.
+  /// The row of the position table for position 0.
   std::int32_t first_position = 0;
 };
 
-/// ids [T] into table [V, d] -> [T, d]. `positions` [T] into position_table [P, d], or an empty position_table.
-/// Error{kInvalidArgument} on an id or position outside of its table.
+/// Looks up ids [T] in table [V, d] and returns [T, d]. `positions` [T] select rows of position_table [P, d], which may
+/// be empty. Error{kInvalidArgument} for an id or position outside its table.
 Variable embedding(Context& context, const Indices& ids, const Weight& table, const Indices& positions,
                    const Variable& position_table, const EmbeddingOptions& options);
 inline Variable embedding(Context& context, const Indices& ids, const Variable& table, const Indices& positions,

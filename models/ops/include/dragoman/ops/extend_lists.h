@@ -4,10 +4,11 @@
 
 namespace dragoman::ops {
 
-/// Flat lists of numbers that grow by copies of themselves, as those of the ancestors of hypotheses: list r, entries
-/// [offsets[r], offsets[r + 1]) of `lists`, becomes list parents[r] of `before` (none if that is -1), then the entries
-/// [added_offsets[r], added_offsets[r + 1]) of `added`. The caller guarantees that they have that length. All [1, n]
-/// and I32. `kept` gets the same entries as `lists`.
+/// Extends flat lists of integers, such as the ancestors of hypotheses. All tensors are [1, n] and I32.
+///
+/// List r is entries [offsets[r], offsets[r + 1]) of `lists`. It becomes list parents[r] of `before` (empty if
+/// parents[r] is -1), followed by the entries [added_offsets[r], added_offsets[r + 1]) of `added`. The caller
+/// guarantees that the lengths match. `kept` receives the same entries as `lists`.
 struct ExtendListsArguments {
   Tensor before;
   DeviceIndices before_offsets;

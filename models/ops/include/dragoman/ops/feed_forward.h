@@ -4,9 +4,9 @@
 
 namespace dragoman::ops {
 
-/// y = activation(x * in^T + in_bias) * out^T + out_bias: x [T, d], in [inner, d], out [d, inner], both packed in the
-/// same type; biases [1, inner] and [1, d], or empty. The bits of y are those of two kLinear calls; what lies between
-/// them need never be in memory as a whole.
+/// y = activation(x * in^T + in_bias) * out^T + out_bias, with x [T, d], in [inner, d] and out [d, inner]. Both weights
+/// are packed in the same type. The biases are [1, inner] and [1, d], or empty. The result has the bits of two kLinear
+/// calls. The intermediate values need never be in memory as a whole.
 struct FeedForwardArguments {
   Tensor x;
   const PackedWeight* in = nullptr;
@@ -18,8 +18,8 @@ struct FeedForwardArguments {
 };
 inline constexpr KernelKey<void(Context&, const FeedForwardArguments&)> kFeedForward{"feed_forward"};
 
-/// linear(linear(x, in, in_bias, activation), out, out_bias), fused where nothing is recorded, both weights are packed
-/// and the device has the kernel.
+/// Returns linear(linear(x, in, in_bias, activation), out, out_bias). It uses the fused kernel if no gradient is
+/// recorded, both weights are packed and the device has the kernel.
 Variable feed_forward(Context& context, const Variable& x, const Weight& in, const Variable& in_bias,
                       Activation activation, const Weight& out, const Variable& out_bias);
 

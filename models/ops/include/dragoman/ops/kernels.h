@@ -24,11 +24,11 @@
 #include <dragoman/ops/update.h>
 #include <dragoman/ops/update_rules.h>
 
-// The one list of kernels. Backends define a kernel for each of these keys and install what stands here, and so does
-// the device of the tests whose memory the host cannot read. A kernel that a backend lacks is an undefined reference.
+// The list of all kernels. A backend defines and installs a kernel for each of these keys; a missing kernel is an
+// undefined reference. The hidden test device, whose memory the host cannot read, uses the same list.
 namespace dragoman::ops {
 
-/// What every backend has.
+/// Kernels that every backend has.
 inline constexpr std::tuple kKernels{
     kAdd,
     kAddRow,
@@ -70,7 +70,8 @@ inline constexpr std::tuple kKernels{
     kAlignmentLossRows,
 };
 
-/// What a backend may leave out: the op then runs its composite, which the reference backend thereby tests.
+/// Kernels that a backend may lack. The op then runs its composite, which is how the reference backend tests the
+/// composites.
 inline constexpr std::tuple kFusedKernels{
     kResidualLayerNorm,
     kResidualLayerNormBackward,
@@ -78,29 +79,29 @@ inline constexpr std::tuple kFusedKernels{
     kLinearBackward,
 };
 
-/// What a backend has, both or neither, whose attention keeps no weights for its backward pass.
+/// Kernels of attention that does not keep its weights for the backward pass. A backend has both or neither.
 inline constexpr std::tuple kRecomputingKernels{
     kRecomputedAttention,
     kRecomputedAttentionBackward,
 };
 
-/// What a backend may leave out, all of it together: the decoding then computes all outputs, and masks those that are
-/// not on a row's list.
+/// Kernels for shortlists. A backend has all or none of them. Without them, decoding computes all outputs and masks the
+/// tokens outside a row's shortlist.
 inline constexpr std::tuple kShortlistKernels{
     kMakeShortlistOutputs,
     kGatherOutputs,
     kProjectShortlistTopK,
 };
 
-/// A backend may leave out each of these kernels separately. They do work of a training step that is worth having in
-/// one kernel where memory is large and launches cost time. Ops do without them.
+/// Optional kernels, each independent of the others. They fuse work of a training step on devices with large memory and
+/// slow launches. Ops work without them.
 inline constexpr std::tuple kStepKernels{
     kProjectionLoss,
     kRoundParameters,
 };
 
-/// Calls visit(key) for each key of a list. Backends find a key's kernel by its arguments, so each key has a struct of
-/// its own; std::get refuses a type that occurs twice.
+/// Calls visit(key) for each key of a list. Backends select the kernel of a key by its argument struct, so each key
+/// needs its own struct. std::get rejects a type that occurs twice.
 template <class... Keys, class Visitor>
 void for_each_key(const std::tuple<Keys...>& keys, Visitor&& visit) {
   (visit(std::get<Keys>(keys)), ...);

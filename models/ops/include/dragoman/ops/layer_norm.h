@@ -4,10 +4,12 @@
 
 namespace dragoman::ops {
 
-/// y = (x - mean) / sqrt(variance + epsilon) * gain + bias per row, with the biased variance (Ba, Kiros & Hinton 2016).
-/// `gain`, `bias` [1, cols]. If `mean` and `inverse_deviation` ([rows, 1]) are not empty they receive the statistics
-/// for the backward pass. Not `centred` it is the root mean square norm (Zhang & Sennrich 2019): the mean is taken to
-/// be 0, and `bias` and `mean` are empty.
+/// y = (x - mean) / sqrt(variance + epsilon) * gain + bias for each row, with the biased variance (Ba, Kiros & Hinton
+/// 2016). `gain` and `bias` are [1, cols]. If `mean` and `inverse_deviation` ([rows, 1]) are not empty, they receive
+/// the statistics for the backward pass.
+///
+/// If `centred` is false, this is the root mean square norm (Zhang & Sennrich 2019): the mean is taken as 0, and `bias`
+/// and `mean` are empty.
 struct LayerNormArguments {
   Tensor x;
   Tensor gain;
@@ -20,8 +22,8 @@ struct LayerNormArguments {
 };
 inline constexpr KernelKey<void(Context&, const LayerNormArguments&)> kLayerNorm{"layer_norm"};
 
-/// Gradients of layer_norm with respect to x, gain and bias. Targets with an empty value are not computed. It was
-/// centred if `mean` is not empty.
+/// The gradients of layer_norm with respect to x, gain and bias. Targets with an empty value are not computed. The
+/// forward pass was centred if `mean` is not empty.
 struct LayerNormBackwardArguments {
   Tensor x;
   Tensor gain;
@@ -56,8 +58,9 @@ struct ResidualLayerNormArguments {
 inline constexpr KernelKey<void(Context&, const ResidualLayerNormArguments&)> kResidualLayerNorm{
     "residual_dropout_layer_norm"};
 
-/// `dsum` (may be empty) is what flows into `sum` from its other consumers. With g = dsum + (gradient of layer_norm at
-/// dy): dresidual gets g, dx gets g through the dropout mask. Targets with an empty value are not computed.
+/// The gradients of ResidualLayerNormArguments. `dsum` may be empty; it is the gradient that flows into `sum` from its
+/// other consumers. Let g = dsum + (the gradient of layer_norm at dy). Then dresidual gets g, and dx gets g through the
+/// dropout mask. Targets with an empty value are not computed.
 struct ResidualLayerNormBackwardArguments {
   Tensor sum;
   Tensor gain;
@@ -76,20 +79,20 @@ inline constexpr KernelKey<void(Context&, const ResidualLayerNormBackwardArgumen
     "residual_dropout_layer_norm_backward"};
 
 struct ResidualNorm {
-  Variable sum;  ///< residual + dropout(x): what a pre-norm layer hands on
-  Variable
-      normalised;  ///< layer_norm(sum): what a post-norm layer hands on, and the input of the next pre-norm sub-layer
+  Variable sum;  ///< residual + dropout(x): the output of a pre-norm layer
+  /// layer_norm(sum): the output of a post-norm layer, or the input of the next pre-norm sub-layer
+  Variable normalised;
 };
 
-/// Fused where the device has the kernels, else composed of dropout, add and layer_norm.
+/// Computes ResidualNorm. Fused if the device has the kernels, otherwise composed of dropout, add and layer_norm.
 ResidualNorm residual_dropout_layer_norm(Context& context, const Variable& residual, const Variable& x, double rate,
                                          const Variable& gain, const Variable& bias, double epsilon);
-/// The composition itself; the oracle of the fused form.
+/// The composition of dropout, add and layer_norm; the reference for tests of the fused form.
 ResidualNorm residual_dropout_layer_norm_composite(Context& context, const Variable& residual, const Variable& x,
                                                    double rate, const Variable& gain, const Variable& bias,
                                                    double epsilon);
 
-/// The same with rms_norm.
+/// As the two functions above, with rms_norm.
 ResidualNorm residual_dropout_rms_norm(Context& context, const Variable& residual, const Variable& x, double rate,
                                        const Variable& gain, double epsilon);
 ResidualNorm residual_dropout_rms_norm_composite(Context& context, const Variable& residual, const Variable& x,

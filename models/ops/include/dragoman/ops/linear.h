@@ -6,11 +6,14 @@
 
 namespace dragoman::ops {
 
-/// y = activation(x * weight^T + bias): x [T, K], weight [N, K] plain or packed (`packed` wins), bias [1, N] or empty,
-/// y [T, N]. If `pre_activation` is not empty it receives x * weight^T + bias. A plain weight is multiplied in `type`,
-/// kF32, kBF16 or kF16. A packed one is multiplied in its own type, and then the kernel is row-stable: the bits of a
-/// row of y do not depend on the other rows or on how many there are. A `rounded_x` that is not empty receives x,
-/// rounded to `type`: see allocate_rounded().
+/// y = activation(x * weight^T + bias), with x [T, K], weight [N, K], bias [1, N] or empty, and y [T, N]. If `packed`
+/// is not null, it is used in place of `weight`.
+///
+/// A plain weight is multiplied in `type`: kF32, kBF16 or kF16. A packed weight is multiplied in its own type. Then the
+/// kernel is row-stable: the bits of a row of y do not depend on the other rows or on their number.
+///
+/// If `pre_activation` is not empty, it receives x * weight^T + bias. If `rounded_x` is not empty, it receives x
+/// rounded to `type`; see allocate_rounded().
 struct LinearArguments {
   Tensor x;
   Tensor weight;
@@ -24,17 +27,18 @@ struct LinearArguments {
 };
 inline constexpr KernelKey<void(Context&, const LinearArguments&)> kLinear{"linear"};
 
-/// GELU and swish need their input for the gradient; the others only their output.
+/// Returns true if the gradient of the activation needs its input: GELU and swish. The others need only the output.
 constexpr bool needs_input(Activation activation) {
   return activation == Activation::kGelu || activation == Activation::kGeluTanh || activation == Activation::kSwish;
 }
 
-/// The gradients of linear() with a plain weight, in one pass over dy. With dz = dy * activation'(pre_activation), of
-/// which kGelu, kGeluTanh and kSwish read `pre_activation` and the others `y`:
+/// The gradients of linear() with a plain weight, in one pass over dy. Let dz = dy * activation'(pre_activation).
+/// kGelu, kGeluTanh and kSwish read `pre_activation`, the other activations `y`.
 ///
 ///     dx (+)= dz * weight,   dweight (+)= dz^T * x,   dbias (+)= the sum of the rows of dz
 ///
-/// An empty target is not wanted. The products are computed in `type`. `rounded_x`: as linear() left it, or empty.
+/// Targets with an empty value are not computed. The products are computed in `type`. `rounded_x` is the value from
+/// linear(), or empty.
 struct LinearBackwardArguments {
   Tensor x;
   Tensor weight;
@@ -50,9 +54,9 @@ struct LinearBackwardArguments {
 };
 inline constexpr KernelKey<void(Context&, const LinearBackwardArguments&)> kLinearBackward{"linear_backward"};
 
-/// Returns activation(x * weight^T + bias), fused where the device has the kernel. A plain weight and the products of
-/// its gradients are multiplied in the context's autograd::training_compute_type(). A gradient through a packed weight
-/// is an Error{kInvalidArgument}.
+/// Returns activation(x * weight^T + bias), fused if the device has the kernel. The products of a plain weight and of
+/// its gradients are computed in the context's autograd::training_compute_type(). A gradient through a packed weight is
+/// an Error{kInvalidArgument}.
 Variable linear(Context& context, const Variable& x, const Weight& weight, const Variable& bias,
                 Activation activation = Activation::kNone);
 /// Returns the result of linear() for a plain weight, composed of matmul, add_row and activate.

@@ -6,9 +6,9 @@
 
 namespace dragoman::ops {
 
-/// c = op(a) * op(b), or c += ... if `accumulate`; op transposes on request. op(a) is [M, K], op(b) is [K, N], c is [M,
-/// N]. Row strides are honoured. kBF16 and kF16 round the elements of both operands; there are no others but kF32. A
-/// kernel's result must not depend on the executor's thread count.
+/// c = op(a) * op(b), or c += ... if `accumulate`, where op transposes on request. op(a) is [M, K], op(b) is [K, N] and
+/// c is [M, N]. Row strides are honoured. `type` is kF32, kBF16 or kF16; the latter two round the elements of both
+/// operands. A kernel's result must not depend on the executor's thread count.
 struct MatMulArguments {
   Tensor a;
   bool transpose_a = false;
@@ -24,7 +24,8 @@ inline constexpr KernelKey<void(Context&, const MatMulArguments&)> kMatMul{"matm
 inline constexpr KernelKey<std::unique_ptr<PackedWeight>(Context&, const StoredMatrix&, ComputeType)> kPackWeight{
     "pack_weight"};
 
-/// a [M, K] times b [K, N], or b^T with b [N, K]. The gradients' products are computed in the same type.
+/// Returns a [M, K] times b [K, N]; if transpose_b, b is [N, K]. The products of the gradients are computed in the same
+/// type.
 Variable matmul(Context& context, const Variable& a, const Variable& b, bool transpose_b = false,
                 ComputeType type = ComputeType::kF32);
 

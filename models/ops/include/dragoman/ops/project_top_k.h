@@ -4,20 +4,25 @@
 
 namespace dragoman::ops {
 
-/// What the edit makes of a logit.
+/// Returns the logit after the edit.
 template <class T>
 T edited(T logit, const LogitEdit& edit) {
   const T penalty = edit.penalty;
   return logit * (logit > 0 ? 1 / penalty : penalty) + edit.bias;
 }
 
-/// For every row of hidden [R, d]: logits = hidden * weight^T + bias, those of tokens that the row may not choose
-/// -infinity, edited, divided by its temperature; then the `k` best tokens by (log probability + noise, falling; token
-/// id, rising) and their log probabilities under the edited, tempered softmax. The vocabulary goes through in panels,
-/// logits [R, V] never exist (unless k is near V). Row-stable. Where a row has fewer tokens to choose from than k,
-/// others follow with log probability -infinity, as those of edits do. `tokens` is [R, k] I32; `log_probabilities`
-/// [R, k]; `scored_log_probabilities` [W, 1] has the same bits for a token as its row's candidates (not written for a
-/// wanted token of no row). k <= V. A plain weight is multiplied in `type`, kF32, kBF16 or kF16.
+/// Projects hidden rows [R, d] to the vocabulary and selects the `k` best tokens of each row, k <= V.
+///
+/// - Logits are hidden * weight^T + bias. Tokens outside the row's shortlist get -infinity. Then edits are applied, and
+///   the logits are divided by the row's temperature. A plain weight is multiplied in `type`: kF32, kBF16 or kF16.
+/// - Tokens are ranked by (log probability + noise, descending; token id, ascending). Log probabilities come from the
+///   edited, tempered softmax and exclude the noise.
+/// - If a row has fewer than k tokens to choose from, other tokens follow with log probability -infinity, as for
+///   suppressed tokens.
+/// - `tokens` is [R, k] I32 and `log_probabilities` [R, k]. `scored_log_probabilities` [W, 1] has, for a token, the
+///   same bits as its row's candidates. Entries whose row does not exist are not written.
+///
+/// The vocabulary is processed in panels, so logits [R, V] never exist unless k is close to V. Row-stable.
 struct ProjectTopKArguments {
   Tensor hidden;
   Tensor weight;
@@ -26,9 +31,9 @@ struct ProjectTopKArguments {
   std::int64_t k = 1;
   DeviceArray<double> temperatures;  ///< one per row, or empty: 1
   DeviceArray<LogitEdit> edits;
-  DeviceArray<RowNoise> noise;  ///< empty, or one per row
+  DeviceArray<RowNoise> noise;  ///< one per row, or empty
   DeviceArray<std::int32_t> shortlist;
-  DeviceArray<ShortlistRange> shortlist_of_row;  ///< of `shortlist`: empty, or one per row
+  DeviceArray<ShortlistRange> shortlist_of_row;  ///< ranges of `shortlist`, one per row, or empty
   Tensor tokens;
   Tensor log_probabilities;
   DeviceArray<ScoredToken> scored;
@@ -39,7 +44,7 @@ inline constexpr KernelKey<void(Context&, const ProjectTopKArguments&)> kProject
 
 struct TopKOptions {
   std::int64_t k = 1;
-  /// All must outlive the step. Temperatures: one per row, or none: 1.
+  /// All spans must outlive the step. Temperatures: one per row; empty: 1.
   std::span<const double> temperatures = {};
   std::span<const LogitEdit> edits = {};
   std::span<const RowNoise> noise = {};
@@ -48,7 +53,7 @@ struct TopKOptions {
   std::span<const ShortlistRange> shortlist_of_row = {};
 };
 
-/// Options, and as kernels read them.
+/// Options, and their copies that kernels read.
 struct UploadedTopKOptions {
   TopKOptions host;
   DeviceArray<double> temperatures;
@@ -58,27 +63,29 @@ struct UploadedTopKOptions {
   DeviceArray<std::int32_t> shortlist;
   DeviceArray<ShortlistRange> shortlist_of_row;
 };
-/// For `rows` rows of a vocabulary of so many tokens: what belongs to the preparation of a step. Checks the options.
+/// Checks and uploads the options of `rows` rows of a vocabulary of `vocabulary` tokens. It is part of the preparation
+/// of a step.
 UploadedTopKOptions upload(Context& context, const TopKOptions& options, std::int64_t rows, std::int64_t vocabulary);
 
-/// Candidates of every row, best first; both tensors [R, k] in step memory. What was wanted comes in its order, and
-/// may have more rows than that.
+/// The candidates of every row, best first; both tensors are [R, k] in step memory. `scored_log_probabilities` are in
+/// the order of TopKOptions::scored and may have additional rows.
 struct TopK {
   Tensor tokens;
   Tensor log_probabilities;
   Tensor scored_log_probabilities = {};
 };
 
-/// Fused where the device has the kernel, else linear + log_softmax + selection on the host, which no device can
-/// record. The candidates go to the tensors of `into` if it has some: they then outlive the step.
+/// Computes the candidates with the fused kernel. Without it, composes linear, log_softmax and a selection on the host;
+/// devices cannot record that. If the tensors of `into` are not empty, they receive the candidates, which then outlive
+/// the step.
 TopK project_top_k(Context& context, const Tensor& hidden, const Projection& projection,
                    const UploadedTopKOptions& options, const TopK& into = {});
-/// Both, where the step is not to be recorded.
+/// Uploads the options, too. For steps that are not recorded.
 TopK project_top_k(Context& context, const Tensor& hidden, const Projection& projection, const TopKOptions& options);
 TopK project_top_k_composite(Context& context, const Tensor& hidden, const Projection& projection,
                              const TopKOptions& options);
 
-/// The Gumbel noise of one token, as all backends draw it.
+/// Returns the Gumbel noise of one token. All backends draw the same noise.
 double gumbel_noise(const RowNoise& noise, std::int64_t vocabulary, std::int64_t token);
 
 }  // namespace dragoman::ops

@@ -6,20 +6,21 @@
 
 namespace dragoman::ops {
 
-/// What `body` makes of `inputs`, without keeping what it computes on the way: where gradients are recorded, it runs
-/// once more in the backward pass ("activation checkpointing", Chen et al. 2016, "Training deep nets with sublinear
-/// memory cost"), with the same random numbers, so the same bytes come out as if it had been recorded. One more forward
-/// pass is the price, and a copy of the results.
+/// Activation checkpointing (Chen et al. 2016, "Training deep nets with sublinear memory cost"): computes `body` of
+/// `inputs` without keeping intermediate results. If gradients are recorded, the body runs once more in the backward
+/// pass, with the same random numbers. The results have the same bytes as without recomputation. The cost is one more
+/// forward pass and a copy of the results.
 ///
-/// `body(context, inputs) -> results`: an array of as many variables, each [rows, cols] of inputs[0] or empty, and the
-/// same ones empty each time. It is called up to twice, may hold nothing that owns, and what it refers to must live
-/// until the backward pass is over. Without TrainingMode::recomputes() or a tape it is simply called.
+/// `body(context, inputs) -> results` returns an array of n variables. Each is [rows, cols] of inputs[0] or empty, and
+/// the same ones are empty every time. The body is called up to twice. It must not own anything, and everything that it
+/// refers to must live until the backward pass is over. Without TrainingMode::recomputes() or a tape, the body is
+/// called once and recorded normally.
 template <std::size_t n, class Body>
 std::array<Variable, n> recompute(Context& context, const std::array<Variable, n>& inputs, const Body& body);
 
 namespace detail {
 
-/// Puts back what tape and place in the random numbers a context had, whatever is thrown.
+/// Saves the tape and the random stream of a context, and restores them at the end of the scope.
 class PassScope {
  public:
   PassScope(autograd::TrainingMode& mode, autograd::Tape* tape, std::uint64_t random_stream)
@@ -40,7 +41,8 @@ class PassScope {
   std::uint64_t random_stream_;
 };
 
-/// Seeds what `again` is the second computation of, or adds to it where it is an input that went through unchanged.
+/// Passes the gradient of `first` to `again`, the second computation of the same result. Adds to it if the result is an
+/// input that passed through unchanged.
 inline void pass_gradient(Context& context, const Variable& first, const Variable& again, bool is_input) {
   if (!first.needs_gradient() || !first.gradient->written || !again.needs_gradient()) return;
   if (is_input)

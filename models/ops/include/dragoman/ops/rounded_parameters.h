@@ -2,31 +2,31 @@
 
 #include <dragoman/ops/types.h>
 
-// Products in bf16 and fp16 round their operands. A weight goes into several products of a step: forward, backward, and
-// once more where layers are recomputed. So a step that trains rounds all parameters once, at its beginning, and its
-// products read the rounded values.
+// Products in bf16 and fp16 round their operands. Each weight is used in several products of a training step: forward,
+// backward, and again in recomputed layers. Therefore a training step rounds all parameters once at its beginning, and
+// its products read the rounded values.
 namespace dragoman::ops {
 
-/// rounded = values, both [1, n] and contiguous; `rounded` is of kBF16 or kF16.
+/// rounded = values. Both are [1, n] and contiguous; `rounded` is BF16 or F16.
 struct RoundParametersArguments {
   Tensor values;
   Tensor rounded;
 };
-/// Optional: a backend that has it reads RoundedParameters in its products.
+/// Optional. Backends with this kernel read RoundedParameters in their products.
 inline constexpr KernelKey<void(Context&, const RoundParametersArguments&)> kRoundParameters{"round_parameters"};
 
-/// The rounded parameters of the current step. They belong to that step alone: parameters do not change within a step,
-/// and may change between two.
+/// The rounded parameters of the current step. They are valid within that step only, because parameters may change
+/// between steps.
 class RoundedParameters final : public tensor::ContextExtension {
  public:
   static constexpr tensor::ExtensionSlot kSlot{2};
 
-  /// Makes room for the rounded values of `values`. Keeps the room it has if that is enough.
+  /// Allocates room for the rounded `values`, unless the existing room is large enough.
   void reserve(tensor::DeviceMemory& memory, const Tensor& values);
-  /// Rounds `values` to the type, into the room of an earlier reserve().
+  /// Rounds `values` to `type`, into the room of an earlier reserve().
   void round(Context& context, const Tensor& values, tensor::DType type);
-  /// The rounded values of `x`, contiguous rows of the parameters that the current step has rounded to the type; empty
-  /// for any other tensor.
+  /// Returns the rounded values of `x` if x consists of contiguous rows of the parameters that the current step has
+  /// rounded to `type`. Returns an empty tensor otherwise.
   Tensor find(const Tensor& x, tensor::DType type) const noexcept {
     if (values_.empty() || type != rounded_.dtype || x.dtype != values_.dtype || !x.contiguous()) return {};
     const auto* const first = static_cast<const float*>(values_.data);
@@ -41,20 +41,20 @@ class RoundedParameters final : public tensor::ContextExtension {
  private:
   tensor::Buffer room_;
   Tensor values_;   ///< empty: the current step has rounded nothing
-  Tensor rounded_;  ///< of values_
+  Tensor rounded_;  ///< the rounded values_
 };
 
-/// Whether products of plain matrices on the context round operands that are worth keeping: they are computed in 16
-/// bits, on a backend that has kRoundParameters.
+/// Returns true if products of plain matrices on this context round operands in a way that is worth keeping. They do if
+/// they are computed in 16 bits on a backend with kRoundParameters.
 bool rounds_operands(const Context& context);
-/// Room in step memory for a matrix that is rounded to the context's training_compute_type(): [rows, cols] of kBF16 or
-/// kF16, each row filled up with zeros to a multiple of 32 elements.
+/// Allocates step memory for a matrix rounded to the context's training_compute_type(): [rows, cols] of BF16 or F16.
+/// Each row is padded with zeros to a multiple of 32 elements.
 Tensor allocate_rounded(Context& context, std::int64_t rows, std::int64_t cols);
 
-/// Part of a step's preparation: makes room for round_parameters().
+/// Makes room for round_parameters(). It is part of the preparation of a step.
 void prepare_rounding(Context& context, const Tensor& values);
-/// Part of a step's body: rounds the parameters `values`, F32 [1, n], to the context's training_compute_type(). Does
-/// nothing if that is kF32, or on a backend without kRoundParameters.
+/// Rounds the parameters `values`, F32 [1, n], to the context's training_compute_type(). It is part of the body of a
+/// step. Has no effect if that type is kF32, or on a backend without kRoundParameters.
 void round_parameters(Context& context, const Tensor& values);
 
 }  // namespace dragoman::ops

@@ -4,7 +4,7 @@
 
 namespace dragoman::ops {
 
-/// y[i] = x[rows[i]]; zeros where rows[i] is -1. Any element type, the same for both.
+/// y[i] = x[rows[i]]; zeros if rows[i] is -1. x and y have the same element type, which may be any.
 struct GatherRowsArguments {
   Tensor x;
   DeviceIndices rows;
@@ -12,8 +12,8 @@ struct GatherRowsArguments {
 };
 inline constexpr KernelKey<void(Context&, const GatherRowsArguments&)> kGatherRows{"gather_rows"};
 
-/// y[rows[i]] = x[i]; the rows differ from each other. Any element type, the same for both; or y is of BF16 or F16, and
-/// x of the context's float type, which is rounded as docs/concepts/numerics.md says.
+/// y[rows[i]] = x[i]; no row occurs twice. x and y have the same element type, which may be any. Alternatively, y is
+/// BF16 or F16 and x has the context's float type; then x is rounded as docs/concepts/numerics.md specifies.
 struct ScatterRowsArguments {
   Tensor x;
   DeviceIndices rows;
@@ -21,19 +21,19 @@ struct ScatterRowsArguments {
 };
 inline constexpr KernelKey<void(Context&, const ScatterRowsArguments&)> kScatterRows{"scatter_rows"};
 
-/// x becomes what its elements are when they are rounded to BF16 or F16: what rows are that were scattered to that
-/// type, as floats again.
+/// Rounds the elements of x in place to BF16 or F16, and keeps them as floats. The result equals rows that were
+/// scattered to that type and read back.
 struct RoundToArguments {
   Tensor x;
   tensor::DType type = tensor::DType::kBF16;
 };
 inline constexpr KernelKey<void(Context&, const RoundToArguments&)> kRoundTo{"round_to"};
 
-/// The named rows of x, in step memory; no gradient. The caller guarantees that they are rows of x, or -1.
+/// Returns the given rows of x in step memory; no gradient. The caller guarantees that each is a row of x or -1.
 Tensor gather_rows(Context& context, const Tensor& x, const DeviceIndices& rows);
-/// Replaces the named rows of y by those of x.
+/// Replaces the given rows of y by the rows of x.
 void scatter_rows(Context& context, const Tensor& x, const DeviceIndices& rows, const Tensor& y);
-/// In place; no gradient. `type` is BF16 or F16.
+/// Rounds in place; no gradient. `type` is BF16 or F16.
 void round_to(Context& context, const Tensor& x, tensor::DType type);
 
 }  // namespace dragoman::ops

@@ -4,8 +4,8 @@
 
 namespace dragoman::ops {
 
-/// Row-wise softmax or, if `logarithm`, log-softmax. If causal_offset >= 0, row i sees columns 0 .. i + causal_offset
-/// only; the others get 0 (must not be combined with `logarithm`).
+/// Row-wise softmax, or log-softmax if `logarithm`. If causal_offset >= 0, row i sees only the columns 0 .. i +
+/// causal_offset, and the others get 0. This must not be combined with `logarithm`.
 struct SoftmaxArguments {
   Tensor x;
   bool logarithm = false;

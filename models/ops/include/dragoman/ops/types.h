@@ -21,8 +21,8 @@ using tensor::RandomState;
 using tensor::StoredMatrix;
 using tensor::Tensor;
 
-/// A weight matrix [N, K] (outputs, inputs: PyTorch's layout), plain or packed. Ops take either. One that is stored in
-/// another type than the context's has to be packed; `scales` belong to a plain one of I8, as in StoredMatrix.
+/// A weight matrix [N, K] (outputs, inputs: PyTorch's layout), plain or packed. Ops accept both. A weight that is
+/// stored in another type than the context's must be packed. `scales` belong to a plain I8 weight; see StoredMatrix.
 struct Weight {
   Variable value;
   const PackedWeight* packed = nullptr;
@@ -41,11 +41,11 @@ struct Projection {
   }
 };
 
-/// Sequence boundaries of ragged rows: sequence b is rows [offsets[b], offsets[b+1]).
+/// The boundaries of ragged sequences: sequence b has the rows [offsets[b], offsets[b+1]).
 using Offsets = Indices;
 
-// What kernels get is trivially copyable and points to the device's memory only, and what differs from one step to the
-// next equal one stands there, too. So a device may keep the calls of a step and make them again.
+// Kernel arguments are trivially copyable and point to device memory only. Values that differ between equal steps are
+// in device memory, too. So a device can record the calls of a step and replay them.
 using DeviceIndices = DeviceArray<std::int32_t>;
 
 }  // namespace dragoman::ops

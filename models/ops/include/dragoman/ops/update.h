@@ -4,21 +4,20 @@
 
 namespace dragoman::ops {
 
-/// Decides on the device what an update does, so that nothing waits for the host, and notes it in `record`. With
-/// s = plan.loss_scale:
+/// Decides on the device whether and how an update is applied, so that nothing waits for the host. Stores the outcome
+/// in `record`. With s = plan.loss_scale:
 ///   losses               the sums over all of `losses`, in their order
 ///   gradient_norm        sqrt(sum_of_squares) / s
-///   step.skip            1 if that loss or norm is not finite, or if the plan depends on an update that was skipped;
-///                        else 0, and then, where values were clipped, gradient_norm is
-///                        sqrt(clipped_sum_of_squares) / s
-///   step.gradient_scale  c / s, where c brings a norm of more than plan.clip_norm down to that, and is else 1
-/// The rest of `step` is the plan's.
+///   step.skip            1 if that loss or norm is not finite, or if the plan depends on a skipped update; else 0
+///   gradient_norm        if values were clipped and the update is not skipped: sqrt(clipped_sum_of_squares) / s
+///   step.gradient_scale  c / s, where c reduces a norm above plan.clip_norm to plan.clip_norm, and is 1 otherwise
+/// All other members of `step` come from the plan.
 struct PrepareUpdateArguments {
   DeviceArray<UpdatePlan> plan;     ///< one
-  DeviceArray<LossRecord> losses;   ///< of each batch of the update
+  DeviceArray<LossRecord> losses;   ///< one for each batch of the update
   Tensor sum_of_squares;            ///< F64 [1, 1], of the gradients
-  Tensor clipped_sum_of_squares{};  ///< the same after their values were clipped; empty: they were not
-  UpdateRecord* record = nullptr;   ///< holds that of the update before
+  Tensor clipped_sum_of_squares{};  ///< after clipping of values; empty if values were not clipped
+  UpdateRecord* record = nullptr;   ///< on entry, the record of the previous update
 };
 inline constexpr KernelKey<void(Context&, const PrepareUpdateArguments&)> kPrepareUpdate{"prepare_update"};
 

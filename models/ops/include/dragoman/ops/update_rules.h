@@ -2,8 +2,8 @@
 
 #include <dragoman/ops/types.h>
 
-// What optimisers other than Adam (adam.h) do to parameters. In all of them g = step.gradient_scale * gradient, and
-// `step` is one UpdateStep; if it is skipped, nothing changes.
+// The update rules of optimisers other than Adam (adam.h). In all of them g = step.gradient_scale * gradient, and
+// `step` is one UpdateStep. If it is skipped, nothing changes.
 namespace dragoman::ops {
 
 /// One step of Lion (Chen et al. 2023, algorithm 2) over flat buffers [1, n]:
@@ -19,7 +19,7 @@ struct LionArguments {
 };
 inline constexpr KernelKey<void(Context&, const LionArguments&)> kLion{"lion"};
 
-/// One step of stochastic gradient descent over flat buffers [1, n], as torch.optim.SGD without dampening has it:
+/// One step of stochastic gradient descent over flat buffers [1, n], as in torch.optim.SGD without dampening:
 ///   g += weight_decay * p;  m = momentum * m + g;  p -= learning_rate * (nesterov ? g + momentum * m : m)
 /// Without momentum `first_moment` is empty, and p -= learning_rate * g.
 struct SgdArguments {
@@ -34,14 +34,13 @@ struct SgdArguments {
 inline constexpr KernelKey<void(Context&, const SgdArguments&)> kSgd{"sgd"};
 
 /// One step of Adafactor (Shazeer & Stern 2018, algorithms 4 and 5, without a first moment) for one parameter [R, C],
-/// with b = 1 - step^-decay_rate:
-///   factored:  r_i = b r_i + (1 - b) (mean_j g_ij^2 + square_epsilon), c_j likewise over the rows;
-///              v_ij = r_i c_j / mean(r)
-///   else:      v = b v + (1 - b) (g^2 + square_epsilon)
+/// with b = 1 - step^-decay_rate. It is factored if `second_moment` is empty.
+///   factored:   r_i = b r_i + (1 - b) (mean_j g_ij^2 + square_epsilon); c_j is the same over the rows;
+///               v_ij = r_i c_j / mean(r)
+///   otherwise:  v = b v + (1 - b) (g^2 + square_epsilon)
 ///   u = g / sqrt(v);  u /= max(1, rms(u) / clip_threshold)
 ///   a = learning_rate * (scale_parameter ? max(scale_epsilon, rms(p)) : 1)
 ///   p -= a * (u + weight_decay * p)
-/// It is factored if `second_moment` is empty.
 struct AdafactorArguments {
   Tensor parameters;
   Tensor gradients;
@@ -65,7 +64,7 @@ struct ClipValuesArguments {
 };
 inline constexpr KernelKey<void(Context&, const ClipValuesArguments&)> kClipValues{"clip_values"};
 
-/// Each checks shapes: Error{kInvalidArgument}.
+/// These functions check shapes: Error{kInvalidArgument}.
 void lion(Context& context, const LionArguments& arguments);
 void sgd(Context& context, const SgdArguments& arguments);
 void adafactor(Context& context, const AdafactorArguments& arguments);
