@@ -10,13 +10,14 @@
 
 namespace dragoman::collective {
 
-/// What the processes of a job hand each other from the memory of one's device to that of another's. All else goes by
-/// the Collective that they were made with, which must outlive them.
+/// Exchanges data directly between the memories of the processes' devices. The links are created with a Collective,
+/// which carries everything else and must outlive them.
 ///
-/// **Threads**: that which made the object, alone.
+/// **Threads**: only the thread that created the object.
 ///
-/// **Errors**: those of the Collective if another process has ended or given up, else Error{kIo} with the words of the
-/// library beneath. After an error what is under way has been given up, and every further call fails with the same.
+/// **Errors**: the Collective's error if another process has ended or aborted; otherwise Error{kIo} with the message of
+/// the underlying library. After an error, exchanges in progress are cancelled, and every further call fails with the
+/// same error.
 class DeviceLinks {
  public:
   using Bytes = Collective::Bytes;
@@ -25,38 +26,38 @@ class DeviceLinks {
   DeviceLinks() = default;
   DeviceLinks(const DeviceLinks&) = delete;
   DeviceLinks& operator=(const DeviceLinks&) = delete;
-  /// Gives up what is under way. Where all is well the processes meet first (Collective::close()).
+  /// Cancels exchanges in progress. In a normal shutdown the processes first meet in Collective::close().
   virtual ~DeviceLinks();
 
-  /// "NCCL 2.21.5".
+  /// A description of the library: "NCCL 2.21.5".
   virtual std::string describe() const = 0;
-  /// As Collective::exchange(), of the device's memory and in the order of what the calling thread launches: what is
-  /// sent is what earlier launches leave, and later ones find what has come. It is not done on return; the memory must
-  /// stay until wait().
+  /// Like Collective::exchange(), but on device memory and ordered with the calling thread's launches. It sends the
+  /// results of earlier launches, and later launches see the received data. It is not complete on return; the memory
+  /// must stay valid until wait().
   virtual void exchange(std::span<const Bytes> outgoing, std::span<const Room> incoming) = 0;
-  /// Returns when all exchanges are done. To be called before anything else waits for the device, which would not
-  /// notice that another process has ended.
+  /// Returns when all exchanges are complete. Call it before any other wait for the device, because such a wait would
+  /// not notice that another process has ended.
   virtual void wait() = 0;
 };
 
-/// What a process has for links, for the others to compare.
+/// The links that a process offers, for comparison with the other processes.
 struct LinkOffer {
-  std::string version{};  ///< "NCCL 2.21.5": equal in all processes, or they cannot speak with each other
-  std::string device{};   ///< its device, by a name that no other has, of whatever machine
-  std::string trouble{};  ///< why it cannot have any; empty: it can
+  std::string version{};  ///< "NCCL 2.21.5"; must be equal in all processes
+  std::string device{};   ///< a globally unique name of its device
+  std::string trouble{};  ///< the reason why the process cannot create links; empty: it can
 };
 
-/// What the links of a process are made of.
+/// The arguments for creating the links of a process.
 struct LinkRequest {
   Collective& ranks;
   int device = 0;
-  /// How long to wait until all are linked.
+  /// The longest time to wait until all processes are linked.
   std::chrono::milliseconds timeout = std::chrono::minutes(5);
   std::stop_token stop{};
 };
 
-/// Why the processes cannot be linked, with the first rank that it is about; empty if they can. All have to call it,
-/// and get the same.
+/// Returns the reason why the processes cannot be linked, with the first rank concerned; empty if they can. All
+/// processes must call it, and all get the same result.
 std::string reason_against_links(Collective& ranks, const LinkOffer& mine);
 
 }  // namespace dragoman::collective

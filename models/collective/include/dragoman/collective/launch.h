@@ -10,7 +10,7 @@ inline constexpr const char* kNccl = "nccl";
 /// A value of Launch::device_links: links if all processes can use them, otherwise none.
 inline constexpr const char* kAutoLinks = "auto";
 
-/// How this process takes part in a job: the words of its launcher and of its user.
+/// The part of this process in a job, as its launcher and its user set it.
 struct Launch {
   /// The plugin that joins the processes, such as kMpi. kNone: this process is alone.
   std::string transport = kNone;

@@ -6,35 +6,35 @@
 
 namespace dragoman::collective {
 
-/// A subtree of the tree by which things 0 ... n - 1 are summed: that of the things [index * 2^level, (index + 1) *
-/// 2^level), as far as there are so many. Its value is the sum of its two halves, the left one first; where the right
-/// one is empty, it is the left one. So the tree is a function of n alone, and so are the bits of the sum of all.
+/// A subtree of the summation tree over the leaves 0 ... n - 1. It covers the leaves [index * 2^level, (index + 1) *
+/// 2^level) that exist. Its value is the sum of its two halves, the left one first. If the right half is empty, its
+/// value is the left half. So the tree, and with it the bits of the total, depends on n alone.
 struct TreeNode {
   int level = 0;
   std::int64_t index = 0;
   bool operator==(const TreeNode&) const = default;
 };
 
-/// Consecutive things [begin, end).
+/// Consecutive leaves [begin, end).
 struct LeafRange {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   std::int64_t count() const noexcept { return end - begin; }
 };
 
-/// The share of one of `parts`: shares differ by one at most, and stand in order.
+/// Returns the share of part `part` of `parts`. Shares are in order, and their sizes differ by at most one.
 LeafRange share_of(std::int64_t leaves, int part, int parts);
 
-/// The whole subtrees, from left to right, in which the sums of the leaves of a range can be put, as many levels up as
-/// possible. For a share of 2^k leaves out of a power of two it is one.
+/// Returns the largest complete subtrees that cover a range of leaves, from left to right. A share of 2^k leaves of a
+/// power of two is one subtree.
 std::vector<TreeNode> covering_nodes(LeafRange range);
 
-/// Sums by the tree: takes the values of subtrees that stand side by side, from left to right, and adds two as soon as
-/// they are the halves of a third. `Value` is something cheap that names a number or a buffer.
+/// Sums by the tree. It takes the values of adjacent subtrees from left to right, and adds two of them as soon as they
+/// are the halves of a subtree. `Value` is a cheap handle of a value or buffer.
 template <class Value>
 class TreeSummation {
  public:
-  /// `add(left, right)` returns what names left + right.
+  /// `add(left, right)` returns the handle of left + right.
   template <class Add>
   void push(TreeNode node, Value value, Add&& add) {
     stack_.emplace_back(node, std::move(value));
@@ -44,7 +44,7 @@ class TreeSummation {
     }
   }
 
-  /// The sum of all, when the last one is there; there must have been one.
+  /// Returns the total after the last push(). At least one value must have been pushed.
   template <class Add>
   Value finish(Add&& add) {
     while (stack_.size() > 1) join_last(stack_[stack_.size() - 2].first, add);
@@ -53,9 +53,9 @@ class TreeSummation {
     return sum;
   }
 
-  /// What has not been added yet, from left to right.
+  /// The values that have not been added yet, from left to right.
   const std::vector<std::pair<TreeNode, Value>>& waiting() const noexcept { return stack_; }
-  /// The value that stands last; there must be one.
+  /// The last value. There must be one.
   Value& last() noexcept { return stack_.back().second; }
   void clear() noexcept { stack_.clear(); }
 
