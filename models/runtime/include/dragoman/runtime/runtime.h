@@ -10,47 +10,48 @@
 
 namespace dragoman::runtime {
 
-/// The backends of this process and their devices. It is thread-safe: backends and their kernels may be added while
-/// other threads use registered ones. A backend stays as long as the runtime lives.
+/// The backends of this process and their devices. Thread-safe: backends and kernels may be added while other threads
+/// use existing ones. A backend stays registered for the lifetime of the runtime.
 class Runtime {
  public:
-  /// With the CPU and the reference backend.
+  /// Registers the CPU and the reference backend.
   Runtime();
 
-  /// Adds one backend or several. Error{kInvalidArgument} if one of the names is taken; then none is added.
+  /// Adds one or more backends. If a name is taken, throws Error{kInvalidArgument} and adds none.
   void add(std::shared_ptr<tensor::Backend> backend);
   void add(const std::vector<std::shared_ptr<tensor::Backend>>& backends);
-  /// In the order in which they were added. The reference stays valid and does not show what is added later.
+  /// The backends in the order in which they were added. The reference stays valid and does not show backends that are
+  /// added later.
   const std::vector<std::shared_ptr<tensor::Backend>>& backends() const noexcept { return backends_.get(); }
-  /// nullptr if there is none of this name.
+  /// Returns nullptr if there is no backend of this name.
   tensor::Backend* find(std::string_view name) const noexcept;
 
-  /// All devices that are here, those of the CPU first.
+  /// All devices on this machine, starting with the CPU's.
   std::vector<tensor::Device> devices() const;
   bool available(tensor::Device device) const;
-  /// "cpu", "cuda" (the first of its kind) or "cuda:1". "auto" is the first device of the backend that was added last
-  /// and has any, though never the reference: so a plugin's, else the CPU. Error{kInvalidArgument} that lists the
-  /// devices if it is none of them.
+  /// Returns the device of a name: "cpu", "cuda" (the first of its kind) or "cuda:1". "auto" selects the first device
+  /// of the last added backend that has devices, never the reference. So a plugin's device comes before the CPU. For
+  /// any other name throws Error{kInvalidArgument}, which lists the devices.
   tensor::Device device(std::string_view name) const;
 
-  /// Of all below: Error{kUnsupported} if the device is not here.
+  /// This function and the functions below throw Error{kUnsupported} if the device does not exist.
   tensor::Backend& backend(tensor::Device device) const;
   const tensor::KernelTable& kernels(tensor::Device device) const { return backend(device).kernels(); }
   tensor::DeviceMemory& memory(tensor::Device device) const { return backend(device).memory(device.number()); }
-  /// The type in which the device keeps parameters and activations.
+  /// The type of parameters and activations on the device.
   tensor::DType float_type(tensor::Device device) const { return backend(device).float_type(); }
   /// See Backend::inference_type().
   tensor::ComputeType inference_type(tensor::Device device, tensor::ComputeChoice choice) const {
     return backend(device).inference_type(choice);
   }
-  /// What ComputeChoice::kAuto is in inference, and what that follows from, for a log: "compute int8 (AVX-512 VNNI yes,
-  /// ...)".
+  /// Describes the type that ComputeChoice::kAuto selects for inference and the reason for it, for logs: "compute int8
+  /// (AVX-512 VNNI yes, ...)".
   std::string describe_automatic_compute(tensor::Device device) const;
   /// See Backend::training_type().
   tensor::ComputeType training_type(tensor::Device device, tensor::ComputeChoice choice) const {
     return backend(device).training_type(choice);
   }
-  /// A context on the device, in its float type. The runtime and the executor must outlive it.
+  /// Returns a context on the device, in its float type. The runtime and the executor must outlive it.
   std::unique_ptr<tensor::Context> make_context(tensor::Device device, core::Executor& executor) const;
 
  private:
@@ -60,7 +61,7 @@ class Runtime {
 /// The device name that leaves the choice to the runtime.
 inline constexpr std::string_view kAutoDevice = "auto";
 
-/// The part of a device's name that says its backend: "cuda" of "cuda:1".
+/// Returns the backend part of a device name: "cuda" for "cuda:1".
 std::string_view backend_of(std::string_view device_name);
 
 }  // namespace dragoman::runtime
