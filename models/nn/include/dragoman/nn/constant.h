@@ -8,8 +8,8 @@
 
 namespace dragoman::nn {
 
-/// A table that is computed, never trained and never saved (sinusoidal positions). Made on first use, in the memory and
-/// the float type of the context that asks; a model lives on one device, so there is one copy. Thread-safe.
+/// A computed table that is neither trained nor saved, such as sinusoidal positions. It is created on first use, in the
+/// memory and float type of the calling context. There is one copy, because a model lives on one device. Thread-safe.
 class Constant {
  public:
   /// `values()` returns the table row by row, [rows, cols].

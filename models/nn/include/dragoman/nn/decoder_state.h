@@ -11,7 +11,7 @@ namespace dragoman::nn {
 
 class Seq2SeqModel;
 
-/// Handles of the entries of a StateLayout.
+/// Handles of the entries in a StateLayout.
 struct HistoryId {
   int index;
 };
@@ -22,11 +22,12 @@ struct RowStateId {
   int index;
 };
 
-/// The entries that a model keeps between decoding steps, with their widths. Layers add them when they are constructed:
-///  - histories: keys and values of self-attention, one row per token, append-only. Every hypothesis reads its own
-///    ancestors, so reordering beams copies indices and never keys or values.
-///  - memories: keys and values of cross-attention, computed once per sentence and shared by its hypotheses.
-///  - row states: one row per hypothesis (a recurrent cell), gathered by parent at each step.
+/// The entries that a model keeps between decoding steps, with their widths. Layers add them in their constructors:
+///
+/// - histories: keys and values of self-attention, one row per token, append-only. Every hypothesis reads its own
+///   ancestors, so reordering beams copies indices and never keys or values.
+/// - memories: keys and values of cross-attention, computed once per sentence and shared by its hypotheses.
+/// - row states: one row per hypothesis (a recurrent cell), gathered by parent at each step.
 class StateLayout {
  public:
   HistoryId add_history(std::int64_t width);
@@ -47,42 +48,45 @@ struct KeyValue {
   Variable values;
 };
 
-/// The state of a decoder, as the layers of a model use it within decode(). A row is the next tokens of one hypothesis.
-/// There are two kinds, and layers run on both without a difference:
-///  - WholeState: teacher forcing. One row per sentence, whole targets in one call, with gradients.
-///  - PooledState: stepping. Each call continues any hypotheses by one or more tokens, without gradients.
-/// It belongs to one thread.
+/// The state of a decoder as layers use it within decode(). A row is the sequence of next tokens of one hypothesis.
+/// Layers run unchanged on both implementations:
+///
+/// - WholeState: teacher forcing. One row per sentence, whole targets in one call, with gradients.
+/// - PooledState: stepping. Each call extends any set of hypotheses by one or more tokens, without gradients.
+///
+/// Belongs to one thread.
 class DecoderState {
  public:
   DecoderState(const DecoderState&) = delete;
   DecoderState& operator=(const DecoderState&) = delete;
   virtual ~DecoderState();
 
-  /// Position of each new token in its hypothesis, from 0. [T]
+  /// The position of each new token in its hypothesis, counted from 0. [T]
   const ops::Indices& positions() const noexcept { return positions_; }
-  /// Boundaries of the rows among the new tokens. [rows + 1]
+  /// The boundaries of the rows among the new tokens. [rows + 1]
   const ops::Offsets& row_offsets() const noexcept { return row_offsets_; }
-  /// Causal self-attention: the new tokens' k and v [T, width] join the history, q [T, width] attends to it. For
-  /// `scale` see ops::AttentionOptions. `bias` (may be empty) is a bias by distance, see ops::bias_reach().
+  /// Causal self-attention: appends the new tokens' k and v [T, width] to the history, and attends from q [T, width] to
+  /// it. For `scale` see ops::AttentionOptions. `bias` may be empty; it is a bias by distance, see ops::bias_reach().
   virtual Variable attend_history(Context& context, HistoryId id, const Variable& q, const Variable& k,
                                   const Variable& v, int heads, double dropout, double scale = 0,
                                   const Variable& bias = {}) = 0;
-  /// Cross-attention of q [T, width] to the memory of each row's sentence.
+  /// Cross-attention from q [T, width] to the memory of each row's sentence.
   virtual Variable attend_memory(Context& context, MemoryId id, const Variable& q, int heads, double dropout,
                                  double scale = 0) = 0;
-  /// The row state of each row's parent, [rows, width] in step memory; zeros for a fresh row. Empty for a WholeState.
+  /// Returns the row state of each row's parent, [rows, width] in step memory; zeros for a fresh row. Empty for a
+  /// WholeState.
   virtual Tensor previous(Context& context, RowStateId id) const = 0;
-  /// Keeps [rows, width] for the next step. A WholeState keeps nothing.
+  /// Keeps `latest` [rows, width] for the next step. A WholeState keeps nothing.
   virtual void store(Context& context, RowStateId id, const Tensor& latest) = 0;
 
  protected:
   friend class Seq2SeqModel;
 
   DecoderState() = default;
-  /// Checks `next` before anything changes, and makes room: row r gets next.sequence(r) appended. Sets positions and
-  /// row offsets.
+  /// Checks `next` before changing anything, and then makes room for it. next.sequence(r) is appended to row r. Sets
+  /// positions and row offsets.
   virtual void begin_step(Context& context, const tensor::RaggedTokens& next) = 0;
-  /// The end of a step's preparation.
+  /// Finishes the preparation of a step.
   virtual void complete_step(Context& context) { static_cast<void>(context); }
 
   ops::Indices positions_;

@@ -6,21 +6,22 @@
 
 namespace dragoman::nn {
 
-/// y = activation(x W^T + b), W [outputs, inputs] as `<scope>.weight`, b [outputs] as `<scope>.bias`.
+/// A linear layer: y = activation(x W^T + b). W [outputs, inputs] is the parameter `<scope>.weight`, b [outputs]
+/// `<scope>.bias`.
 class Linear {
  public:
   struct Options {
     bool bias = true;
-    /// The weight may stand for several projections of equal inputs side by side (query, key, value): each is
-    /// initialised as if it stood alone.
+    /// The number of projections of equal size that the weight combines (query, key, value). Each is initialised as a
+    /// separate matrix.
     int projections = 1;
-    /// How the weight of each projection starts out; empty: as Initialiser::xavier_uniform() has it.
+    /// The initialiser of each projection; empty: Initialiser::xavier_uniform().
     std::vector<Initialiser> initialisers{};
   };
   Linear(const Scope& scope, std::int64_t inputs, std::int64_t outputs, Options options);
   Linear(const Scope& scope, std::int64_t inputs, std::int64_t outputs) : Linear(scope, inputs, outputs, Options{}) {}
   Variable operator()(Context& context, const Variable& x, ops::Activation activation = ops::Activation::kNone) const;
-  /// after(activation((*this)(x))).
+  /// Returns after(activation((*this)(x))).
   Variable then(Context& context, const Variable& x, ops::Activation activation, const Linear& after) const;
 
  private:
@@ -30,12 +31,12 @@ class Linear {
   const Parameter* bias_ = nullptr;
 };
 
-/// Gain `<scope>.weight` (ones) and bias `<scope>.bias` (zeros), the names that PyTorch uses.
+/// Layer normalisation with gain `<scope>.weight` (ones) and bias `<scope>.bias` (zeros), named as in PyTorch.
 class LayerNorm {
  public:
   LayerNorm(const Scope& scope, std::int64_t width, double epsilon);
   Variable operator()(Context& context, const Variable& x) const;
-  /// {residual + dropout(x), norm of that}.
+  /// Returns {residual + dropout(x), its norm}.
   ops::ResidualNorm after_residual(Context& context, const Variable& residual, const Variable& x, double dropout) const;
 
  private:
@@ -44,13 +45,13 @@ class LayerNorm {
   double epsilon_;
 };
 
-/// Gain `<scope>.weight` (ones): ops::rms_norm.
+/// ops::rms_norm with gain `<scope>.weight` (ones).
 class RmsNorm {
  public:
   RmsNorm(const Scope& scope, std::int64_t width, double epsilon)
       : gain_(&scope.vector("weight", width, Initialiser::constant(1))), epsilon_(epsilon) {}
   Variable operator()(Context& context, const Variable& x) const;
-  /// {residual + dropout(x), norm of that}.
+  /// Returns {residual + dropout(x), its norm}.
   ops::ResidualNorm after_residual(Context& context, const Variable& residual, const Variable& x, double dropout) const;
 
  private:
@@ -58,16 +59,16 @@ class RmsNorm {
   double epsilon_;
 };
 
-/// relu, gelu, swish and their gated forms (Shazeer 2020, "GLU Variants Improve Transformer"): gated inner = act(x W) *
-/// (x V).
+/// relu, gelu or swish, optionally gated (Shazeer 2020, "GLU Variants Improve Transformer"). Gated, the inner values
+/// are act(x W) * (x V).
 struct FeedForwardActivation {
   ops::Activation activation = ops::Activation::kRelu;
   bool gated = false;
   bool operator==(const FeedForwardActivation&) const = default;
 };
 
-/// out(dropout(activation(in(x)))), `dropout` being the activation dropout. The caller adds residual and norm.
-/// Options of the layers are used but for `in.projections`, which follows from the activation.
+/// The feed-forward sub-layer out(dropout(activation(in(x)))), where `dropout` is the activation dropout. The caller
+/// adds residual and norm. The options of the layers apply, except `in.projections`, which the activation determines.
 class FeedForward {
  public:
   FeedForward(const Scope& scope, std::int64_t width, std::int64_t inner, FeedForwardActivation activation,

@@ -14,7 +14,7 @@
 
 namespace dragoman::nn {
 
-/// The state of stepping, for decoding loops: admits and releases sentences at any time, and each step continues any
+/// The state of stepping, for decoding loops. Sentences can be admitted and released at any time. Each step extends any
 /// set of hypotheses of the admitted sentences by one or more tokens.
 ///
 ///     state.admit(context, source_offsets, slots);
@@ -22,12 +22,12 @@ namespace dragoman::nn {
 ///     state.set_rows(rows);
 ///     model.decode(context, next, state);
 ///
-/// Keys and values are kept in the context's float type where weights are multiplied in fp32, else rounded to fp16 or
-/// bf16 (docs/concepts/numerics.md). Memory comes from the context's device and is recycled, so steps of a warm pool
-/// do not allocate.
+/// Keys and values are kept in the context's float type if weights are multiplied in fp32. Otherwise they are rounded
+/// to fp16 or bf16 (docs/concepts/numerics.md). Memory comes from the context's device and is reused, so the steps of a
+/// warm pool do not allocate.
 class PooledState final : public DecoderState {
  public:
-  /// An empty pool for models of this layout, whose decoder weights are multiplied in `type`.
+  /// Creates an empty pool for models of this layout. `type` is the type that the decoder's weights are multiplied in.
   PooledState(const Context& context, const StateLayout& layout, tensor::ComputeType type = tensor::ComputeType::kF32);
 
   // --- sentences ---
@@ -36,52 +36,54 @@ class PooledState final : public DecoderState {
   void admit(Context& context, std::span<const std::int32_t> source_offsets, std::span<std::int32_t> slots);
   /// Copies the memories of the sentences that were admitted last, [T_source, width] each.
   void store_memories(Context& context, std::span<const KeyValue> memories);
-  /// Frees a sentence and all its hypotheses. Error{kInvalidArgument} if the slot holds none.
+  /// Frees a sentence and all its hypotheses. Error{kInvalidArgument} if the slot holds no sentence.
   void release(std::int32_t slot);
-  /// Source tokens of the sentence in a slot.
+  /// The number of source tokens of the sentence in a slot.
   std::int32_t source_length(std::int32_t slot) const;
 
   // --- steps ---
 
-  /// Names the rows of the next decode() call, which checks them: each continues a row of the last step that had the
-  /// same slot, in a slot that holds a sentence. Else decode() throws Error{kInvalidArgument}.
+  /// Sets the rows of the next decode() call, which checks them. Each row must name a slot that holds a sentence, and
+  /// continue a row of the last step with the same slot. Otherwise decode() throws Error{kInvalidArgument}.
   void set_rows(std::span<const RowRef> rows);
-  /// Number of tokens in the history of row r of the last step.
+  /// The number of tokens in the history of row r of the last step.
   std::int32_t history_length(std::int64_t row) const;
 
-  /// From now on, decode() keeps the attention that `heads` names.
+  /// Makes later decode() calls keep the attention that `heads` selects.
   void request_alignment(const AlignmentHeads& heads) { attention_.request(heads); }
-  /// After decode(): the weights of new token t (row of the result) over its source positions. Waits for the device.
+  /// After decode(): returns the weights of new token t (row of the result) over its source positions. Waits for the
+  /// device.
   std::vector<float> alignment(std::int64_t token);
   /// The weights that alignment() reads; empty if none were requested. The body of a recorded step returns them in its
-  /// result, and the caller sets them again after a replay.
+  /// result. After a replay, the caller restores them with keep_attention().
   const Tensor& kept_attention() const noexcept { return attention_.weights(); }
   void keep_attention(const Tensor& weights) noexcept { attention_.keep(weights); }
 
   // --- keys of recorded steps ---
 
-  /// Changes whenever histories, memories or row states move.
+  /// A number that changes whenever histories, memories or row states move.
   std::int64_t generation() const noexcept {
     return std::max({history_.generation(), memory_.generation(), row_state_generation_});
   }
-  /// The longest lists of keys of this step, in buckets.
+  /// The longest history of this step, rounded up to buckets.
   std::int64_t longest_history() const noexcept { return step_.ancestors.longest; }
+  /// The longest source of this step, rounded up to buckets.
   std::int64_t longest_source() const noexcept { return step_.sources.longest; }
 
   // --- memory ---
 
-  /// Bytes of a number of elements of keys or values.
+  /// The size in bytes of a number of elements of keys or values.
   std::size_t bytes_of(std::int64_t elements) const noexcept;
-  /// Bytes of keys and values of the sentences in the pool.
+  /// The size in bytes of all keys and values in the pool.
   std::size_t bytes_in_use() const noexcept { return history_.bytes_in_use() + memory_.bytes_in_use(); }
 
-  // --- as Seq2SeqModel::prepare_target() calls it ---
+  // --- called by Seq2SeqModel::prepare_target() ---
 
   void begin_step(Context& context, const tensor::RaggedTokens& next) override;
-  /// Where kernels read which row of the last step each row continues. Kernels may change it between begin_step() and
-  /// complete_step(), on devices that cannot read the host's memory.
+  /// The row of the last step that each row continues, as kernels read it. On devices that cannot read host memory,
+  /// kernels may change it between begin_step() and complete_step().
   const ops::DeviceIndices& parents() const noexcept { return step_.parents; }
-  /// Lists each row's ancestors where the device does that.
+  /// Lists each row's ancestors, on devices that do this themselves.
   void complete_step(Context& context) override;
 
  private:
@@ -89,11 +91,11 @@ class PooledState final : public DecoderState {
     bool live = false;
     std::int32_t source_rows = 0;
     std::vector<std::int32_t> memory_pages;
-    std::vector<std::int32_t> pages;  ///< of the history
-    std::int32_t rows_used = 0;       ///< of those
-    std::int32_t memory_begin = -1;   ///< of its entries in sources_.rows in this step
+    std::vector<std::int32_t> pages;  ///< pages of the history
+    std::int32_t rows_used = 0;       ///< rows in use in `pages`
+    std::int32_t memory_begin = -1;   ///< start of its entries in sources_.rows in this step
   };
-  /// Which rows of a pool each new token attends to.
+  /// The pool rows that each new token attends to.
   struct KeyLists {
     std::vector<std::int32_t> rows;
     std::vector<ops::KeyRange> ranges;
@@ -105,7 +107,8 @@ class PooledState final : public DecoderState {
     ops::DeviceArray<ops::KeyRange> ranges;
     std::int32_t longest = 0;
   };
-  /// The structure of a step, as kernels read it. The last two members are used on devices that list ancestors.
+  /// The structure of a step, as kernels read it. The last two members are used on devices that list ancestors
+  /// themselves.
   struct DeviceStep {
     ops::DeviceIndices admitted;  ///< rows of the memories that are stored next
     ops::DeviceIndices parents;
@@ -138,8 +141,8 @@ class PooledState final : public DecoderState {
 
   StateLayout layout_;
   tensor::DeviceMemory* device_memory_;
-  tensor::DType kept_type_;  ///< of keys and values
-  // keys of an id are tensor 2 * index of the pool, values the next one
+  tensor::DType kept_type_;  ///< type of keys and values
+  // The keys of an id are tensor 2 * index of the pool, the values the next one.
   RowPool history_;
   RowPool memory_;
   std::vector<Slot> slots_;
@@ -149,8 +152,9 @@ class PooledState final : public DecoderState {
   std::vector<std::int32_t> parents_;
   std::vector<std::int32_t> new_rows_;
   /// The history rows of row r's ancestors are [ancestor_offsets_[r], ancestor_offsets_[r + 1]) of ancestors_.rows. The
-  /// previous_ members describe the previous step in this form. A device with separate memory lists ancestors itself,
-  /// since only the device may know which row a row continues. One of two buffers keeps the lists of the last step.
+  /// previous_ members describe the previous step in the same form. A device with separate memory lists ancestors
+  /// itself, because the row's parent may be known only to the device. Then one of two buffers holds the lists of the
+  /// last step.
   bool lists_on_device_;
   std::array<tensor::Buffer, 2> kept_lists_;
   KeyLists ancestors_;

@@ -7,7 +7,7 @@
 
 namespace dragoman::nn {
 
-/// Position encodings in use by published models; i counts the frequencies, d is the width, b the base:
+/// The position encodings of published models. i counts the frequencies, d is the width, b the base.
 enum class PositionKind : std::uint8_t {
   kInterleaved,    ///< sin, cos, sin, cos, ... with frequency b^(-2i/d) (Vaswani et al. 2017, sec. 3.5)
   kConcatenated,   ///< all sines, then all cosines, frequency b^(-2i/d) (HF MarianMT)
@@ -18,10 +18,10 @@ enum class PositionKind : std::uint8_t {
 /// All kinds with their names in configurations.
 const std::vector<std::pair<std::string_view, PositionKind>>& position_kinds();
 
-/// The base of all published models that we know of.
+/// The base in all known published models.
 inline constexpr double kPositionBase = 10000;
 
-/// Rows 0 .. count-1 of a sinusoidal encoding, row-major [count, width]. `width` must be even.
+/// Returns rows 0 .. count-1 of a sinusoidal encoding, row-major [count, width]. `width` must be even.
 std::vector<double> sinusoidal_positions(PositionKind kind, std::int64_t count, std::int64_t width,
                                          double base = kPositionBase);
 

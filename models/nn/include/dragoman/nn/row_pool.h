@@ -8,27 +8,27 @@
 
 namespace dragoman::nn {
 
-/// Rows that live longer than a step: several tensors [capacity, width] of one device, whose rows are handed out in
-/// pages. A page is the same rows of all tensors. When there is no page left the tensors grow and move, so views of
-/// them hold until the next take_page(). Belongs to one thread.
+/// Pools of rows that outlive a step: several tensors [capacity, width] on one device, allocated in pages. A page is
+/// the same range of rows in all tensors. When no page is free the tensors grow and move, so views of them are valid
+/// until the next take_page(). Belongs to one thread.
 class RowPool {
  public:
-  /// Rows of a page: at most 15 are wasted per owner of pages, and 16 rows of a 512-wide layer are 32 KiB.
+  /// The rows of a page. Each owner of pages wastes at most 15 rows; 16 rows of a 512-wide layer are 32 KiB.
   static constexpr std::int32_t kPageRows = 16;
 
   RowPool() = default;
-  /// In the memory of the context's device.
+  /// Allocates in the memory of the context's device.
   RowPool(const tensor::Context& context, const std::vector<std::int64_t>& widths, tensor::DType dtype);
 
-  /// The first row of a page that is now the caller's.
+  /// Returns the first row of a free page, which then belongs to the caller.
   std::int32_t take_page();
   void give_back(std::span<const std::int32_t> pages) noexcept;
 
   /// All rows of tensor `index`, in the order of the widths.
   const tensor::Tensor& rows(int index) const { return tensors_[static_cast<std::size_t>(index)]; }
-  /// Bytes of all pages that somebody has.
+  /// The size in bytes of all pages in use.
   std::size_t bytes_in_use() const noexcept { return pages_in_use_ * page_bytes_; }
-  /// Another one whenever the tensors have moved; never that of another pool.
+  /// A number that changes whenever the tensors move. Different pools never have the same number.
   std::int64_t generation() const noexcept { return generation_; }
 
  private:

@@ -8,8 +8,7 @@ namespace dragoman::nn {
 using tensor::Context;
 using tensor::RaggedTokens;
 
-/// The token sequences of a step: as the caller has them, and where kernels read them. The caller's memory must outlive
-/// the step.
+/// The token sequences of a step, on the host and where kernels read them. The caller's memory must outlive the step.
 struct Sequences {
   Sequences() = default;
   Sequences(const RaggedTokens& host_in, const ops::Indices& tokens_in, const ops::Offsets& offsets_in,
@@ -19,11 +18,11 @@ struct Sequences {
   RaggedTokens host;
   ops::Indices tokens;
   ops::Offsets offsets;
-  /// Of every token within its sequence, or in its hypothesis; from 0.
+  /// The position of every token within its sequence or hypothesis, counted from 0.
   ops::Indices positions;
 };
 
-/// Uploads them, with positions that begin at 0 in every sequence.
+/// Uploads a batch, with positions that start at 0 in every sequence.
 Sequences upload(Context& context, const RaggedTokens& batch);
 
 }  // namespace dragoman::nn

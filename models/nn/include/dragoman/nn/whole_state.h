@@ -10,8 +10,8 @@
 
 namespace dragoman::nn {
 
-/// Which attention to pull to a goal while a model is trained, and where to store the losses: F64 [1, new tokens], in
-/// memory that outlives the decode() call. The goal's heads are the first of that attention.
+/// Guides one attention to a goal during training. `losses` receives the losses: F64 [1, new tokens], in memory that
+/// outlives the decode() call. The goal applies to the first heads of the attention.
 struct AttentionGuide {
   MemoryId memory{-1};
   ops::AlignmentGoal goal{};
@@ -22,28 +22,29 @@ struct AttentionGuide {
 /// memories and histories, so the state must live until the backward pass is over.
 class WholeState final : public DecoderState {
  public:
-  /// `memories` (one per MemoryId) and `source_offsets` (B + 1) must outlive the state. The decoder's weights are
-  /// multiplied in `type`; unless it is F32, keys and values are rounded as a PooledState keeps them.
+  /// `memories` (one for each MemoryId) and `source_offsets` (B + 1) must outlive the state. `type` is the type that
+  /// the decoder's weights are multiplied in. Unless it is kF32, keys and values are rounded as in a PooledState.
   WholeState(std::span<const KeyValue> memories, const ops::Offsets& source_offsets,
              tensor::ComputeType type = tensor::ComputeType::kF32);
-  /// Sets the memories of a state that was made without them.
+  /// Sets the memories of a state that was constructed without them.
   void set_memories(std::span<const KeyValue> memories) noexcept { memories_ = memories; }
 
-  /// From now on, decode() keeps the attention that `heads` names.
+  /// Makes later decode() calls keep the attention that `heads` selects.
   void request_alignment(const AlignmentHeads& heads) { attention_.request(heads); }
-  /// After decode(): the weights of target token t (row of the result) over its source positions. Waits for the device.
+  /// After decode(): returns the weights of target token t (row of the result) over its source positions. Waits for the
+  /// device.
   std::vector<float> alignment(std::int64_t token);
 
-  /// The next decode() call computes the losses of `guide`.
+  /// Makes the next decode() call compute the losses of `guide`.
   void guide_attention(const AttentionGuide& guide) {
     guide_ = guide;
     guided_ = false;
   }
-  /// Whether it has: false if the layer of that attention was left out.
+  /// True if the losses were computed. False if the layer of that attention was dropped.
   bool guided() const noexcept { return guided_; }
   const Tensor& alignment_losses() const noexcept { return guide_.losses; }
 
-  /// Called by Seq2SeqModel::prepare_target(). Error{kInvalidArgument} unless there is a target for each source.
+  /// Called by Seq2SeqModel::prepare_target(). Error{kInvalidArgument} unless there is one target for each source.
   void begin_step(Context& context, const tensor::RaggedTokens& next) override;
 
  private:
@@ -57,7 +58,7 @@ class WholeState final : public DecoderState {
 
   std::span<const KeyValue> memories_;
   ops::Offsets source_offsets_;
-  tensor::DType kept_type_;  ///< of keys and values; F32: floats as they are
+  tensor::DType kept_type_;  ///< type of keys and values; F32: they are not rounded
   tensor::DeviceMemory* device_memory_ = nullptr;
   std::vector<std::int32_t> host_positions_;
   KeptAttention attention_;
