@@ -10,13 +10,13 @@ using nn::Scope;
 using nn::Variable;
 using tensor::Context;
 
-/// The scaling of attention where Config::query_scaling wants it.
+/// Applies the scaling of attention at the place that Config::query_scaling selects.
 class QueryScaling {
  public:
   explicit QueryScaling(const Config& config);
-  /// Queries as they are multiplied with keys.
+  /// Returns the queries as they enter the products with the keys.
   Variable operator()(Context& context, const Variable& q) const;
-  /// What is left for the products: ops::AttentionOptions::scale.
+  /// The remaining scale for ops::AttentionOptions::scale. 1: the queries are already scaled; 0: the default scale.
   double scale() const noexcept { return early_ ? 1 : 0; }
 
  private:
@@ -53,7 +53,7 @@ class CausalSelfAttention {
   double dropout_;
 };
 
-/// Attention of a decoder to the source. Keys and values are made once per sentence by memory().
+/// The decoder's attention to the source. memory() computes keys and values once per sentence.
 class CrossAttention {
  public:
   CrossAttention(const Scope& scope, const Config& config, nn::StateLayout& layout);

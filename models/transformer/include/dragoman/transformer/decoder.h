@@ -28,9 +28,10 @@ class DecoderLayer {
 class Decoder {
  public:
   Decoder(const Scope& scope, const Config& config, nn::StateLayout& layout);
-  /// Keys and values of every layer's cross-attention.
+  /// Returns keys and values of every layer's cross-attention.
   std::vector<nn::KeyValue> memories(Context& context, const Variable& encoder_states) const;
-  /// x [T, d], the embedded next tokens of the state's rows -> [T, d].
+  /// Maps x [T, d], the embedded next tokens of the state's rows, to [T, d]. If `layers` is not null, it receives x and
+  /// then every layer's output.
   Variable operator()(Context& context, const Variable& x, nn::DecoderState& state,
                       std::vector<Variable>* layers) const;
   /// The memory of layer i; negative i counts from the last.

@@ -12,7 +12,7 @@ namespace dragoman::transformer {
 using nn::Variable;
 using tensor::Context;
 
-/// A matrix of token embeddings [vocabulary, width], drawn as Config::init says.
+/// Adds a matrix of token embeddings [vocabulary, width], initialised according to Config::init.
 nn::Parameter& make_embedding_table(const nn::Scope& scope, std::string_view name, std::int64_t vocabulary,
                                     std::int64_t width, const Config& config);
 inline nn::Parameter& make_embedding_table(const nn::Scope& scope, std::string_view name, std::int64_t vocabulary,
@@ -20,10 +20,10 @@ inline nn::Parameter& make_embedding_table(const nn::Scope& scope, std::string_v
   return make_embedding_table(scope, name, vocabulary, config.d_model, config);
 }
 
-/// Tokens and positions to the input of a stack: dropout(norm?(scale * table[token] + position)).
+/// Maps tokens and positions to the input of a stack: dropout(norm?(scale * table[token] + position)).
 class Embeddings {
  public:
-  /// `table` may be shared with others (tying). `positions` rows are reserved for sequences up to `maximum_length`.
+  /// `table` may be shared (tying). Position tables have rows for sequences of up to `maximum_length` tokens.
   Embeddings(const nn::Scope& scope, const nn::Parameter& table, std::int64_t maximum_length, const Config& config);
   Variable operator()(Context& context, const ops::Indices& tokens, const ops::Indices& positions) const;
 

@@ -25,7 +25,7 @@ class EncoderLayer {
 class Encoder {
  public:
   Encoder(const Scope& scope, const Config& config);
-  /// x [T, d] -> [T, d]. If `layers` is not null it receives x and then every layer's output.
+  /// Maps x [T, d] to [T, d]. If `layers` is not null, it receives x and then every layer's output.
   Variable operator()(Context& context, const Variable& x, const ops::Offsets& offsets,
                       std::vector<Variable>* layers) const;
 

@@ -5,7 +5,7 @@
 
 namespace dragoman::transformer {
 
-/// Every key of a Transformer's configuration: its range, default and help.
+/// Every key of a Transformer's configuration, with its range, default and help.
 const core::OptionTable<Config>& option_table();
 
 }  // namespace dragoman::transformer

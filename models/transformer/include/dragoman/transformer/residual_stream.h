@@ -11,28 +11,28 @@ namespace dragoman::transformer {
 using nn::Variable;
 using tensor::Context;
 
-/// The residual path through a stack of sub-layers, for both places of the norm. Each sub-layer does
+/// The residual path through a stack of sub-layers, for both positions of the norm. Each sub-layer does
 ///
 ///     stream.output(context, norm, sub_layer(stream.input(context, norm)));
 ///
-/// With kPre the sum of a sub-layer is delayed until the next norm needs it, so that dropout, residual sum and norm are
+/// With kPre, the sum of a sub-layer is delayed until the next norm needs it. Then dropout, residual sum and norm take
 /// one pass over memory.
 class ResidualStream {
  public:
   ResidualStream(const Config& config, const Variable& x)
       : place_(config.norm), dropout_(config.dropout.sub_layer), x_(x) {}
 
-  /// What the sub-layer computes on: LayerNorm(x) with kPre, x with kPost.
+  /// Returns the input of the sub-layer: LayerNorm(x) with kPre, x with kPost.
   Variable input(Context& context, const nn::LayerNorm& norm);
-  /// Adds the sub-layer's output; with kPost the sum is normalised.
+  /// Adds the sub-layer's output. With kPost, normalises the sum.
   void output(Context& context, const nn::LayerNorm& norm, const Variable& out);
-  /// The value of the stream, all sums done.
+  /// The value of the stream, with all pending sums added.
   Variable value(Context& context);
-  /// Runs `layer(context, stream)`, a part of the stack, in a way that may compute it again in the backward pass
-  /// (ops::recompute(), which says what `layer` may hold).
+  /// Runs `layer(context, stream)`, a part of the stack, so that the backward pass may recompute it. See
+  /// ops::recompute() for what `layer` may hold.
   template <class Layer>
   void run(Context& context, const Layer& layer);
-  /// The value after a stack: normalised if there is a final norm.
+  /// Returns the value after the stack, normalised if there is a final norm.
   Variable close(Context& context, const nn::LayerNorm* final_norm);
 
  private:

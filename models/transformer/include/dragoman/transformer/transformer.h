@@ -7,8 +7,8 @@
 
 namespace dragoman::transformer {
 
-/// The encoder-decoder Transformer (Vaswani et al. 2017) in the variants that Config lists. `config` is the `model`
-/// object of config.json.
+/// Returns the encoder-decoder Transformer (Vaswani et al. 2017) in the variant that `config` selects. `config` is the
+/// `model` object of config.json.
 std::unique_ptr<nn::Seq2SeqModel> make_transformer(const nn::SequenceSpec& spec, const core::Json& config);
 
 }  // namespace dragoman::transformer

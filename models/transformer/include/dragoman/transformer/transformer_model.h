@@ -7,12 +7,11 @@
 
 namespace dragoman::transformer {
 
-/// All of a Transformer but the layers of its decoder, with what follows from its configuration: the base of models
-/// that read targets in another way.
+/// A Transformer without the layers of its decoder: the base class of models with other decoder layers.
 class TransformerModel : public nn::Seq2SeqModel {
  public:
   ops::Projection output() const final { return vocabulary_.output(); }
-  /// Which layers are left out is drawn by the host.
+  /// False with layer dropout, because the host draws the dropped layers.
   bool recordable_in_training() const override { return recordable() && config_.dropout.layer == 0; }
   nn::EmbeddingTables embedding_tables() const final { return {&vocabulary_.source(), &vocabulary_.target()}; }
   std::int64_t width() const final { return config_.d_model; }
@@ -22,10 +21,10 @@ class TransformerModel : public nn::Seq2SeqModel {
   TransformerModel(const nn::SequenceSpec& spec, const Config& config);
 
   const Config& settings() const noexcept { return config_; }
-  /// Of what subclasses add.
+  /// The scope of parameters that subclasses add.
   Scope decoder_scope() { return Scope(parameters()) / "decoder"; }
-  /// x [T, d_model], the embedded next tokens of the state's rows -> [T, d_model]. `layers`, unless null, receives x
-  /// and then every layer's output.
+  /// Maps x [T, d_model], the embedded next tokens of the state's rows, to [T, d_model]. If `layers` is not null, it
+  /// receives x and then every layer's output.
   virtual Variable run_decoder_layers(Context& context, const Variable& x, nn::DecoderState& state,
                                       std::vector<Variable>* layers) const = 0;
 

@@ -12,13 +12,13 @@
 
 namespace dragoman::transformer {
 
-/// What stands in a decoder layer in place of causal self-attention: the sub-layer by which a target token sees the
-/// ones before it. It keeps what it needs of them in the state that it is given, and computes the same for whole
-/// targets as for one token at a time.
+/// A sub-layer that replaces causal self-attention in a decoder layer: it gives a target token access to the tokens
+/// before it. It keeps the required data in the state that it is given. It must compute the same results for whole
+/// targets and for one token at a time.
 template <class Mixer>
 concept TokenMixer = std::constructible_from<Mixer, const Scope&, const Config&, nn::StateLayout&> &&
     requires(const Mixer& mixer, Context& context, const Variable& x, nn::DecoderState& state) {
-  { Mixer::kName } -> std::convertible_to<std::string_view>;  ///< of its parameters' scope
+  { Mixer::kName } -> std::convertible_to<std::string_view>;  ///< the scope of its parameters
   { mixer(context, x, state) } -> std::same_as<Variable>;     ///< x [T, d] -> [T, d]
 };
 
@@ -52,8 +52,8 @@ class VariantDecoderLayer {
   nn::FeedForward feed_forward_;
 };
 
-/// A whole model, for plugins that change nothing but how the decoder sees its own history. Its configuration is the
-/// Transformer's.
+/// A complete model, for plugins that change only the way in which the decoder reads its history. It has the
+/// Transformer's configuration.
 template <TokenMixer Mixer>
 class TransformerVariant final : public TransformerModel {
  public:
@@ -81,7 +81,7 @@ class TransformerVariant final : public TransformerModel {
     const auto layer = static_cast<std::size_t>(chosen < 0 ? chosen + last : chosen);
     return {layers_[layer].cross_attention().memory_id(), settings().alignment_heads};
   }
-  /// As the mixer says by a constant of its own, kRecordable; if it says nothing, yes.
+  /// The mixer's constant kRecordable if it has one, otherwise true.
   bool recordable() const override {
     if constexpr (requires { Mixer::kRecordable; }) return Mixer::kRecordable;
     return true;

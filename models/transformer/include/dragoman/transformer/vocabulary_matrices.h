@@ -8,16 +8,20 @@
 
 namespace dragoman::transformer {
 
-/// The embedding tables and the output projection, tied as configured. Parameters: `embedding.weight` where source and
-/// target share a table, else `source_embedding.weight` and `target_embedding.weight`; `output_projection.weight` where
-/// there is an output width; `output.weight` where it is not the target table; `output.bias`.
+/// The embedding tables and the output projection, tied as configured. Parameters:
+///
+/// - `embedding.weight` if source and target share a table, otherwise `source_embedding.weight` and
+///   `target_embedding.weight`;
+/// - `output_projection.weight` if Config::output_width is set;
+/// - `output.weight` unless the output matrix is the target table;
+/// - `output.bias`.
 class VocabularyMatrices {
  public:
-  /// Error{kBadInput} if the tying wants one vocabulary but the sides' sizes differ.
+  /// Error{kBadInput} if the tying requires one vocabulary but the sizes of the two sides differ.
   VocabularyMatrices(const nn::Scope& scope, const nn::SequenceSpec& spec, const Config& config);
   const nn::Parameter& source() const noexcept { return *source_; }
   const nn::Parameter& target() const noexcept { return *target_; }
-  /// The states of a decoder [T, d_model] as output() takes them, [T, output_width].
+  /// Maps decoder states [T, d_model] to the input of output(), [T, output_width].
   nn::Variable for_output(nn::Context& context, const nn::Variable& states) const {
     return projection_ ? (*projection_)(context, states) : states;
   }
