@@ -8,8 +8,8 @@
 
 namespace dragoman::t5 {
 
-/// T5 (Raffel et al. 2020) and what came of it: T5 1.1, mT5 (Xue et al. 2021), umT5 (Chung et al. 2023), MADLAD-400
-/// (Kudugunta et al. 2023). They differ in exactly these.
+/// The configuration options in which T5 (Raffel et al. 2020) and its successors differ: T5 1.1, mT5 (Xue et al. 2021),
+/// umT5 (Chung et al. 2023), MADLAD-400 (Kudugunta et al. 2023).
 struct Config {
   std::int64_t d_model = 512;
   int heads = 8;
@@ -18,23 +18,24 @@ struct Config {
   int encoder_layers = 8;
   int decoder_layers = 8;
   nn::FeedForwardActivation activation{.activation = ops::Activation::kGeluTanh, .gated = true};
-  /// Biases that a head of self-attention has: one for each bucket of distances.
+  /// The number of biases per head of self-attention: one for each bucket of distances.
   std::int64_t relative_buckets = 32;
-  std::int64_t relative_distance = 128;      ///< from here on all distances are in one bucket
-  bool relative_bias_of_each_layer = false;  ///< as in umT5; else each stack has one for all of its layers
+  std::int64_t relative_distance = 128;      ///< distances from here on share one bucket
+  bool relative_bias_of_each_layer = false;  ///< as in umT5; otherwise all layers of a stack share one
   double layer_norm_epsilon = 1e-6;
-  bool tied_output = false;    ///< the output matrix is the table of embeddings
+  bool tied_output = false;    ///< the output matrix is the embedding table
   bool scaled_output = false;  ///< states are multiplied by d_model^-0.5 before the output matrix; unset: tied_output
-  double dropout = 0.1;        ///< wherever T5 has one
-  /// The decoder layer (from 0; negative counts from the last) and how many of its first heads serve as word alignment.
+  double dropout = 0.1;        ///< at every place where T5 has dropout
+  /// The decoder layer whose attention serves as word alignment (counted from 0; negative values count from the last),
+  /// and the number of its heads that take part, counted from the first.
   int alignment_layer = -1;
   int alignment_heads = 1;
 };
 
-/// Reads the `model` object of config.json or of a training configuration; every key is optional, an unknown one is an
-/// error. `where` names the place for messages.
+/// Reads the `model` object of config.json or of a training configuration. Every key is optional; an unknown key is an
+/// error. `where` names the place in messages.
 Config read_config(const core::Json& json, const std::string& where);
-/// All keys with their values: what read_config() turns back into an equal Config.
+/// Returns all keys with their values. read_config() reads them back into an equal Config.
 core::Json to_json(const Config& config);
 
 }  // namespace dragoman::t5

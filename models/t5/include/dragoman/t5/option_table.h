@@ -5,7 +5,7 @@
 
 namespace dragoman::t5 {
 
-/// Every key of a T5's configuration: its range, default and help.
+/// Every key of a T5's configuration, with its range, default and help.
 const core::OptionTable<Config>& option_table();
 
 }  // namespace dragoman::t5

@@ -7,7 +7,7 @@
 
 namespace dragoman::t5 {
 
-/// The encoder-decoder of Config. `config` is the `model` object of config.json. Sources and targets have one
+/// Returns the encoder-decoder model for `config`, the `model` object of config.json. Source and target share one
 /// vocabulary: Error{kBadInput} if the sizes differ.
 std::unique_ptr<nn::Seq2SeqModel> make_t5(const nn::SequenceSpec& spec, const core::Json& config);
 
