@@ -6,18 +6,18 @@ namespace dragoman::plugins {
 
 class Registrar;
 
-/// "DRGM": tells a plugin of ours from a library that happens to export the same symbol.
+/// "DRGM": distinguishes a Dragoman plugin from a library that happens to export the same symbol.
 inline constexpr std::uint32_t kPluginMagic = 0x4452474D;
 
-/// What a plugin's query returns: the only part of the interface that is frozen for ever. Fields are only ever added at
-/// the end, and a reader looks at `struct_size` before it looks at any of them. The strings are NUL-terminated and live
-/// as long as the library.
+/// The return value of a plugin's query function: the only part of the interface that is frozen. Fields are only ever
+/// added at the end, and a reader checks `struct_size` before it reads any field. The strings are NUL-terminated and
+/// live as long as the library.
 struct PluginDescriptor {
   std::uint32_t struct_size;
   std::uint32_t magic;
-  const char*
-      fingerprint;  ///< fingerprint.h; all that follows is C++ and means something only if this one equals the host's
-  const char* toolkit_version;  ///< of the headers that the plugin was built with
+  /// See fingerprint.h. The following fields are C++ and must not be used unless this equals the host's fingerprint.
+  const char* fingerprint;
+  const char* toolkit_version;  ///< version of the headers that the plugin was built with
   const char* name;             ///< letters, digits, '-' and '_'
   const char* licence;          ///< an SPDX identifier
   void (*register_plugin)(Registrar&);

@@ -8,13 +8,14 @@
 
 namespace dragoman::plugins {
 
-/// What can be known of a plugin without loading it, which would run its code: an ELF note (System V ABI, "Note
-/// Section") of this owner and type. Its description is the descriptor's four texts, each with its NUL: fingerprint,
-/// toolkit version, name, licence. As frozen as the descriptor: texts are only ever added at the end.
+/// An ELF note (System V ABI, "Note Section") that describes a plugin without loading it, because loading would run its
+/// code. The note has this owner and type. Its description consists of four texts of the descriptor, each with its NUL:
+/// fingerprint, toolkit version, name, licence. The format is frozen like the descriptor: texts are only ever added at
+/// the end.
 inline constexpr std::string_view kNoteOwner = "Dragoman";
 inline constexpr std::uint32_t kNoteType = 1;
 
-/// A note as it stands in the file, for a description of so many bytes.
+/// A note in its layout in the file, for a description of kDescriptionBytes bytes.
 template <std::size_t kDescriptionBytes>
 struct Note {
   static constexpr std::size_t padded(std::size_t bytes) { return (bytes + 3) / 4 * 4; }
@@ -32,7 +33,7 @@ consteval std::size_t description_bytes(std::initializer_list<std::string_view> 
   return bytes;
 }
 
-/// `kDescriptionBytes` is description_bytes() of the same texts.
+/// `kDescriptionBytes` must be description_bytes() of the same texts.
 template <std::size_t kDescriptionBytes>
 consteval Note<kDescriptionBytes> make_note(std::initializer_list<std::string_view> texts) {
   if (description_bytes(texts) != kDescriptionBytes) throw std::logic_error("a note of other texts");

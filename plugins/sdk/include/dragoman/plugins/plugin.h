@@ -12,12 +12,13 @@
 #include <dragoman/plugins/registrar.h>
 #include <dragoman/tokenizer/tokenizer.h>
 
-/// The entry point of a plugin: once per shared library, in one source file, outside of any namespace.
+/// Defines the entry point of a plugin. Use it once per shared library, in one source file, outside any namespace.
 ///
 ///     void register_mine(dragoman::plugins::Registrar& registrar) { registrar.add(...); }
 ///     DRAGOMAN_PLUGIN("mine", "Apache-2.0", register_mine)
 ///
-/// Name and licence are literals. They also go into a note of the file, from which they can be read without running it.
+/// Name and licence must be literals. They are also stored in a note of the file, which can be read without running
+/// code.
 #define DRAGOMAN_PLUGIN(plugin_name, plugin_licence, register_function)                                           \
   [[gnu::used, gnu::section(".note.dragoman"), gnu::aligned(4)]] static constexpr auto dragoman_plugin_note =     \
       dragoman::plugins::make_note<dragoman::plugins::description_bytes(                                          \

@@ -21,31 +21,31 @@
 
 namespace dragoman::plugins {
 
-/// Makes a model without weights. `config` is the model's own part of config.json; a key in it that the model does not
-/// know is an Error{kBadInput}.
+/// Creates a model without weights. `config` is the model's part of config.json. Error{kBadInput} for a key that the
+/// model does not know.
 using ModelFactory =
     std::function<std::unique_ptr<nn::Seq2SeqModel>(const nn::SequenceSpec& spec, const core::Json& config)>;
 
-/// Makes a search, for one worker; called by one thread at a time. `own` are the options that belong to this strategy
-/// alone; the caller finish()es it, so a key that the factory did not ask for is an error.
+/// Creates a search strategy for one worker; one thread calls it at a time. `own` has the options that only this
+/// strategy has. The caller calls own.finish(), so a key that the factory did not read is an error.
 using SearchStrategyFactory = std::function<std::unique_ptr<decoding::SearchStrategy>(
     const decoding::DecodingOptions& options, core::OptionReader& own)>;
-/// Makes a logits processor; `own` as above.
+/// Creates a logits processor. `own` is read as by SearchStrategyFactory.
 using LogitsProcessorFactory =
     std::function<std::unique_ptr<decoding::LogitsProcessor>(const nn::SequenceSpec& spec, core::OptionReader& own)>;
 
-/// Makes a tokenizer of a file in the plugin's own format; `own` as above. The file comes from outside: check
-/// everything, and throw Error{kBadInput} that names its path, the place in it and the reason. Its content is all that
-/// there is: a model folder holds a copy, and no file beside it.
+/// Creates a tokenizer from a file in the plugin's own format. `own` is read as by SearchStrategyFactory. The file is
+/// untrusted: check everything, and throw Error{kBadInput} that names the path, the place in the file and the reason.
+/// Use only the content of the file, because a model folder stores a copy of it and no other files.
 using TokenizerFactory =
     std::function<std::unique_ptr<tokenizer::Tokenizer>(const tokenizer::TokenizerFile& file, core::OptionReader& own)>;
 
 struct ModelEntry {
-  std::string name;     ///< what config.json and `train` call it
+  std::string name;     ///< the name in config.json and in `train`
   std::string summary;  ///< one line for `plugins list`
   ModelFactory make;
-  /// The smallest configuration that uses every part of the model, without dropout: widths of 8 or so, two layers. The
-  /// conformance kit differentiates it, so its size is what a check costs.
+  /// The smallest configuration that uses every part of the model, without dropout: widths of about 8, two layers. The
+  /// conformance kit differentiates it, so its size determines the cost of a check.
   core::Json example;
 };
 
@@ -62,57 +62,56 @@ struct LogitsProcessorEntry {
 };
 
 struct TokenizerEntry {
-  std::string name;  ///< what config.json, `data.tokenizer.type` and `--tokenizer-type` call it
+  std::string name;  ///< the name in config.json, `data.tokenizer.type` and `--tokenizer-type`
   std::string summary;
   TokenizerFactory make;
-  tokenizer::TokenizerExample example = {};  ///< with every feature of the format; the conformance kit tries it
+  tokenizer::TokenizerExample example = {};  ///< uses every feature of the format; the conformance kit tests it
 };
 
 struct StageEntry {
   std::string name;
   std::string summary;
   pipeline::StageFactory make;
-  /// Options that name files whose content decides about the lines: a job is not resumed with other content, and does
-  /// not write there. And options that decide nothing about the lines.
+  /// `input_file_options` name files whose contents affect the output lines. A job is not resumed if their contents
+  /// have changed, and never writes to them. `non_semantic_options` do not affect the output lines.
   std::vector<std::string> input_file_options{};
   std::vector<std::string> non_semantic_options{};
 };
 
-/// Opens the models of another toolkit: see formats::OpenedModel.
+/// Opens the models of another toolkit; see formats::OpenedModel.
 using ModelImporterEntry = formats::ModelImporter;
 
-/// Joins this process to the others of its job; called once. It waits for processes that have not come yet.
+/// Joins this process to the other processes of its job. Called once. Waits for processes that have not joined yet.
 using CollectiveFactory = std::function<std::unique_ptr<collective::Collective>(const collective::Launch& launch)>;
 
-/// A way for the processes of a job to exchange data: what collective::Launch::transport names.
+/// A way for the processes of a job to exchange data, selected by collective::Launch::transport.
 struct CollectiveEntry {
   std::string name;
   std::string summary;
   CollectiveFactory make;
 };
 
-/// Links the device to those of the other processes, all of which call it, each with a device of its own.
+/// Links a device to the devices of the other processes. All processes call it, each with its own device.
 using DeviceLinksFactory = std::function<std::unique_ptr<collective::DeviceLinks>(const collective::LinkRequest&)>;
 
-/// A way for devices of one kind to exchange data without the host's memory: what collective::Launch::device_links
-/// names.
+/// A way for devices of one kind to exchange data without host memory, selected by collective::Launch::device_links.
 struct DeviceLinksEntry {
   std::string name;
   std::string summary;
-  std::string backend;  ///< whose devices these are
-  /// What this process has for them; of the device of this number, where the backend has such a one.
+  std::string backend;  ///< the backend of the devices
+  /// Returns the offer of this process for the backend's device of this number, if it exists.
   std::function<collective::LinkOffer(int device)> offer;
   DeviceLinksFactory make;
 };
 
-/// One kernel for one backend. If that is not here, the kernel waits until another plugin brings it.
+/// One kernel for one backend. If the backend is not registered, the kernel waits until a plugin registers it.
 struct KernelEntry {
-  std::string name;  ///< of the op
+  std::string name;  ///< the name of the op
   std::string backend;
   std::function<void(tensor::KernelTable&)> install;
 };
 
-/// All that one plugin adds.
+/// Everything that one plugin adds.
 struct Contributions {
   std::vector<ModelEntry> models;
   std::vector<SearchStrategyEntry> search_strategies;
@@ -126,12 +125,12 @@ struct Contributions {
   std::vector<KernelEntry> kernels;
 };
 
-/// What a plugin's register function fills. Nothing takes effect before that function has returned and everything in
-/// here was accepted, so a plugin is registered wholly or not at all.
+/// Collects the contributions of a plugin in its register function. They take effect after that function has returned
+/// and all of them were accepted. So a plugin is registered completely or not at all.
 ///
-/// Names are letters, digits, '-', '_' and '.'; a name that is empty or has other characters, and a missing factory,
-/// are Error{kInvalidArgument}. Names that are taken already are refused when the function has returned. A factory that
-/// returns nullptr is an Error{kInternal} of whoever called it.
+/// Names consist of letters, digits, '-', '_' and '.'. Error{kInvalidArgument} for any other name, for an empty name
+/// and for a missing factory. Names that are already taken are rejected when the function has returned. A factory that
+/// returns nullptr is an Error{kInternal} at its call.
 class Registrar {
  public:
   void add(ModelEntry entry);
@@ -140,17 +139,17 @@ class Registrar {
   void add(TokenizerEntry entry);
   void add(StageEntry entry);
   void add(ModelImporterEntry entry);
-  /// An installed plugin that has the name of its collective is loaded when that is asked for.
+  /// An installed plugin with the name of its collective is loaded when that collective is requested.
   void add(CollectiveEntry entry);
   void add(DeviceLinksEntry entry);
 
-  /// Another kind of device, which `--device NAME` finds from then on. An installed plugin that has the name of its
-  /// backend is loaded when that device is asked for.
+  /// Adds a kind of device, which `--device NAME` then finds. An installed plugin with the name of its backend is
+  /// loaded when that device is requested.
   void add(std::shared_ptr<tensor::Backend> backend);
 
-  /// The kernel of an op on a backend ("cpu", "reference", "cuda", or one of a plugin's). An op of the plugin's own has
-  /// a KernelKey that its header declares; it needs a kernel on the CPU and on the reference backend, which is what the
-  /// conformance kit compares the others with.
+  /// Adds the kernel of an op for a backend ("cpu", "reference", "cuda", or a plugin's). A plugin's own op declares a
+  /// KernelKey in its header. It needs kernels for the CPU and the reference backend, because the conformance kit
+  /// compares all others with the reference.
   template <class Result, class... Args>
   void add_kernel(std::string_view backend, tensor::KernelKey<Result(Args...)> key,
                   std::type_identity_t<Result (*)(Args...)> kernel) {

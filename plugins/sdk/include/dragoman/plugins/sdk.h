@@ -1,8 +1,9 @@
 #pragma once
 
-// The whole SDK: every header of Dragoman that a plugin may include. The fingerprint of a plugin is a hash of these
-// headers and all that they include (cmake/SdkHeaders.cmake). The loader refuses a plugin that was compiled before one
-// of them changed. A plugin includes <dragoman/plugins/plugin.h> and the headers that it uses, rather than this file.
+// The SDK: every Dragoman header that a plugin may include. The fingerprint of a plugin is a hash of these headers and
+// all that they include (cmake/SdkHeaders.cmake). The loader rejects a plugin that was compiled before one of them
+// changed. Plugins should not include this file. They include <dragoman/plugins/plugin.h> and the headers that they
+// use.
 
 #include <dragoman/plugins/plugin.h>
 
