@@ -10,36 +10,36 @@
 
 namespace dragoman::pipeline {
 
-/// What became of a record. A failed one keeps its place, so that output lines stay where their input lines were.
+/// The outcome of a record. A failed record keeps its place, so that output lines stay aligned with input lines.
 enum class RecordStatus : std::uint8_t { kGood, kFailed };
 
 using core::TextRange;
 
-/// What travels through a pipeline: one line of input, and what the stages have made of it so far.
+/// The unit of a pipeline: one line of input, and the results of the stages so far.
 struct Record {
-  /// Number of the input line, from 1. Stages leave it alone: order is restored by it.
+  /// The number of the input line, from 1. Stages must not change it, because it restores the order.
   std::uint64_t line = 0;
-  /// The text itself, valid UTF-8, without a line ending.
+  /// The text, valid UTF-8, without a line ending.
   std::string text;
-  /// The sentences of the text, rising and disjoint, if a stage has looked for them. `translate` translates each by
-  /// itself and keeps what lies between them. Empty: the text is one sentence. A stage that changes the text clears or
-  /// updates them.
+  /// The sentences of the text, ascending and disjoint, if a stage has split it. `translate` translates each one
+  /// separately and keeps the text between them. Empty: the text is one sentence. A stage that changes the text must
+  /// clear or update them.
   std::vector<TextRange> sentences;
-  /// All else that is known, by name: the other columns of a table, the other keys of a JSON line, scores, alignments.
-  /// Always an object.
+  /// Further data by name: the other columns of a table, the other keys of a JSON line, scores, alignments. Always an
+  /// object.
   core::Json fields = core::Json::object();
   RecordStatus status = RecordStatus::kGood;
-  /// One line that says why the status is kFailed; else empty.
+  /// One line with the reason for kFailed; otherwise empty.
   std::string message;
 
-  /// Later stages pass a failed record on untouched.
+  /// Marks the record as failed. Later stages pass it on unchanged.
   void mark_failed(std::string why) {
     status = RecordStatus::kFailed;
     message = std::move(why);
   }
   bool failed() const noexcept { return status == RecordStatus::kFailed; }
 
-  /// About how many bytes of memory it takes, fields included: what queues are bounded by.
+  /// Returns the approximate memory size in bytes, fields included. Queues are limited by it.
   std::size_t weight() const;
 };
 
