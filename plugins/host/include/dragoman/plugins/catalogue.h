@@ -13,22 +13,22 @@
 
 namespace dragoman::plugins {
 
-/// An entry of the SDK and the plugin that it came from.
+/// An entry of the SDK and the plugin that registered it.
 template <class Entry>
 struct Registered {
   Entry entry;
   std::string provider;
 };
 
-/// Everything of one kind that is registered, in the order of registration. Entries do not move: a reference stays
-/// valid as long as the catalogue or a copy of it.
+/// All registered entries of one kind, in the order of registration. Entries do not move: a reference stays valid as
+/// long as the catalogue or a copy of it.
 template <class Entry>
 class Catalogue {
  public:
-  /// `kind` is what messages call an entry: "model".
+  /// `kind` is the name of an entry's kind in messages: "model".
   explicit Catalogue(std::string kind) : kind_(std::move(kind)) {}
 
-  /// A name that is taken is an Error{kInvalidArgument} that says by whom.
+  /// Adds an entry. Error{kInvalidArgument}, which names the owner, if the name is taken.
   void add(Entry entry, const std::string& provider) {
     const std::string owner = owner_of(entry.name);
     core::require(owner.empty(), core::ErrorCode::kInvalidArgument,
@@ -36,18 +36,19 @@ class Catalogue {
     entries_.push_back(std::make_shared<const Registered<Entry>>(Registered<Entry>{std::move(entry), provider}));
   }
 
-  /// Keeps a name for what is found elsewhere: add() refuses it as one that `owner` has taken.
+  /// Reserves a name for an entry that is kept elsewhere. add() then rejects the name as taken by `owner`.
   void reserve(std::string_view name, std::string_view owner) {
     reserved_.push_back({std::string(name), std::string(owner)});
   }
 
-  /// nullptr if there is none of that name.
+  /// Returns nullptr if there is no entry of that name.
   const Registered<Entry>* find(std::string_view name) const {
     const auto found = std::ranges::find_if(entries_, [&](const auto& known) { return known->entry.name == name; });
     return found == entries_.end() ? nullptr : found->get();
   }
 
-  /// The entry of that name; else an Error{kInvalidArgument} that suggests the nearest name and lists them all.
+  /// Returns the entry of that name. Otherwise throws Error{kInvalidArgument}, which suggests the nearest name and
+  /// lists all names.
   const Entry& get(std::string_view name) const {
     const Registered<Entry>* found = find(name);
     if (found == nullptr) fail_unknown(name);
@@ -58,7 +59,7 @@ class Catalogue {
   const std::string& kind() const noexcept { return kind_; }
 
  private:
-  /// Empty: the name is free.
+  /// Returns the owner of a name; empty if the name is free.
   std::string owner_of(std::string_view name) const {
     for (const Reserved& reserved : reserved_)
       if (reserved.name == name) return reserved.owner;
@@ -92,7 +93,7 @@ class Catalogue {
   std::vector<Reserved> reserved_;
 };
 
-/// The entries of a catalogue, which live as long as it.
+/// Returns pointers to the entries of a catalogue. They are valid as long as the catalogue.
 template <class Entry>
 std::vector<const Entry*> entries_of(const Catalogue<Entry>& catalogue) {
   std::vector<const Entry*> entries;

@@ -7,10 +7,10 @@
 
 namespace dragoman::plugins {
 
-/// Writes a model in a format of another toolkit (imports::export_formats()). `model` is a model folder, or a model of
-/// another toolkit that a registered importer recognises. `output` must not exist, or must be an empty folder if the
-/// format is a folder. It appears when it is complete. Throws Error{kUnsupported} that names the parts which the format
-/// cannot express, and Error{kInvalidArgument} for an unknown format.
+/// Writes a model in the format of another toolkit (imports::export_formats()). `model` is a model folder, or a model
+/// of another toolkit that a registered importer recognises. `output` must not exist, or must be an empty folder if the
+/// format is a folder. It appears when it is complete. Error{kUnsupported}, which names the parts, if the format cannot
+/// express the model. Error{kInvalidArgument} for an unknown format.
 void export_model(const std::filesystem::path& model, const std::filesystem::path& output, const std::string& format,
                   Host& host);
 

@@ -18,47 +18,51 @@
 namespace dragoman::plugins {
 
 struct HostOptions {
-  /// The folder in which plugins are looked up by name; by default a program passes installed_plugin_folder(). Empty:
-  /// there is no such folder.
+  /// The folder in which plugins are looked up by name. Programs normally pass installed_plugin_folder(). Empty: no
+  /// folder.
   std::filesystem::path plugin_folder = {};
-  /// Files, or names of installed plugins, that the constructor loads.
+  /// Files or names of installed plugins that the constructor loads.
   std::vector<std::string> plugins = {};
-  /// Where backends may keep what they find out about the machine, for later processes: a user's cache folder. Empty:
-  /// nowhere.
+  /// The folder where backends may cache measurements of the machine for later processes, normally a user's cache
+  /// folder. Empty: no cache.
   std::filesystem::path cache_folder = {};
 };
 
-/// The objects that a process which works with models has once: the devices, the registry with the built-ins, and the
-/// plugin loader. It is neither copied nor moved. It is thread-safe: plugins may be loaded and registered while other
-/// threads make and use models.
+/// The objects that a process needs once to work with models: the devices, the registry with the built-in entries, and
+/// the plugin loader. Neither copyable nor movable. Thread-safe: plugins may be loaded and registered while other
+/// threads create and use models.
 class Host {
  public:
-  /// Throws as PluginLoader::load for a plugin that cannot be loaded.
+  /// Throws like PluginLoader::load() if a plugin cannot be loaded.
   explicit Host(const HostOptions& options = {});
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
-  /// The device that `--device NAME` means: "cpu", "cuda", "cuda:1", or "auto", as Runtime::device() has them. If its
-  /// backend is not here, but an installed plugin has its name, that is loaded; for "auto" this is tried with "cuda".
-  /// Error{kInvalidArgument} that lists what is here. The backend is configured, see Backend::configure() (the cache
-  /// is the host's); what is missing for its speed is told to `log`.
+  /// Returns the device for `--device NAME`: "cpu", "cuda", "cuda:1" or "auto"; see Runtime::device(). If its backend
+  /// is not registered and an installed plugin has the backend's name, loads the plugin. "auto" tries this with "cuda".
+  /// Error{kInvalidArgument}, which lists the devices, for an unknown name.
+  ///
+  /// Configures the backend with `options` (Backend::configure()) and the host's cache folder. Missing components that
+  /// limit its speed are reported to `log`.
   tensor::Device device(const std::string& name, tensor::DeviceOptions options = {}, const core::LogSink& log = {});
 
-  /// Joins the processes of a job by Launch::transport. If nobody has registered that, but an installed plugin has the
-  /// name, the plugin is loaded. Error{kUnsupported} if MPI is needed and its plugin is not installed;
-  /// Error{kInvalidArgument} that lists what is here for any other unknown name; else what the transport throws.
+  /// Joins the processes of a job through Launch::transport. If the transport is not registered and an installed plugin
+  /// has its name, loads the plugin. Error{kUnsupported} if MPI is needed and its plugin is not installed.
+  /// Error{kInvalidArgument}, which lists the transports, for any other unknown name. Otherwise throws the errors of
+  /// the transport.
   std::unique_ptr<collective::Collective> join(const collective::Launch& launch);
 
-  /// Links this process's device to those of the others, as Launch::device_links asks. Every process of the job has to
-  /// call it, whatever its device. Returns nullptr if the devices are not linked; `log` gets the reason where devices
-  /// of this kind could be. Error{kUnsupported} if links were demanded and cannot be made.
+  /// Links this process's device to the devices of the other processes, as Launch::device_links specifies. Every
+  /// process of the job must call it, for any kind of device. Returns nullptr if the devices are not linked. If links
+  /// for this kind of device exist, `log` receives the reason. Error{kUnsupported} if links were required and cannot be
+  /// created.
   std::unique_ptr<collective::DeviceLinks> link(const collective::Launch& launch, collective::Collective& ranks,
                                                 tensor::Device device, const core::LogSink& log = {},
                                                 const std::stop_token& stop = {}) const;
 
-  /// Opens a model folder, or what a registered importer recognises, with that importer's default options: see
-  /// formats::open_model(). While a model that was opened here is in use, the same path gives the same object: a caller
-  /// that holds it while it reads the model's defaults, counts its parameters and loads it opens the files once.
+  /// Opens a model folder, or a model that a registered importer recognises with its default options; see
+  /// formats::open_model(). While a returned object is in use, the same path returns the same object. So a caller that
+  /// keeps it while reading the defaults, counting parameters and loading opens the files once.
   std::shared_ptr<formats::OpenedModel> open_model(const std::filesystem::path& path) const;
 
   runtime::Runtime& runtime() noexcept { return runtime_; }
@@ -80,8 +84,8 @@ class Host {
   mutable std::map<std::filesystem::path, std::weak_ptr<formats::OpenedModel>> opened_;
 };
 
-/// Returns the default host, for programs that make none. The first call makes it. It finds installed plugins by their
-/// names (installed_plugin_folder()), has no cache folder, and lives as long as the process. Thread-safe.
+/// Returns the default host, for programs that create none. The first call creates it. It finds installed plugins by
+/// name (installed_plugin_folder()), has no cache folder, and lives as long as the process. Thread-safe.
 Host& default_host();
 
 /// The advice for a user who requests an NVIDIA GPU without the plugin for it.
@@ -93,8 +97,8 @@ inline constexpr std::string_view kHowToGetMpi =
     "this installation has no plugin 'mpi'; build Dragoman where the headers of an MPI are (Debian: libopenmpi-dev), "
     "and install it anew";
 
-/// Returns the folder `dragoman/plugins` next to the shared library that contains this function:
-/// <prefix>/lib/dragoman/plugins in an installation. Empty if the system cannot tell where the library is.
+/// Returns the folder `dragoman/plugins` next to the shared library that contains this function;
+/// <prefix>/lib/dragoman/plugins in an installation. Empty if the system cannot locate the library.
 std::filesystem::path installed_plugin_folder();
 
 }  // namespace dragoman::plugins

@@ -11,30 +11,31 @@
 namespace dragoman::plugins {
 
 struct ImportOptions {
-  /// The name of a registered importer; empty: the one that recognises the path.
+  /// The name of a registered importer; empty: the importer that recognises the path.
   std::string importer{};
-  core::Json options = core::Json::object();  ///< of that importer, which reads them itself
-  /// Whether plugins that the foreign files name may be loaded from the host's plugin folder. If not, they must be
+  core::Json options = core::Json::object();  ///< passed to the importer, which validates them
+  /// If true, plugins that the foreign files name may be loaded from the host's plugin folder. If false, they must be
   /// loaded already.
   bool may_load_plugin = true;
-  /// Asked before each parameter is read: then Error{kInterrupted}, and no folder.
+  /// Checked before each parameter is read. If requested, throws Error{kInterrupted} and writes no folder.
   std::stop_token stop{};
-  /// Hears what the files ask for and cannot be followed.
+  /// Receives warnings about requests in the files that cannot be honoured.
   core::LogSink log{};
 };
 
-/// The importer that recognises the file or folder at `path`; nullptr if none does, or if it is something else, such as
-/// a pipe. Error{kInvalidArgument} that names them if several do.
+/// Returns the importer that recognises the file or folder at `path`. Returns nullptr if none does, or if the path is
+/// something else, such as a pipe. Error{kInvalidArgument}, which names them, if several importers recognise it.
 const ModelImporterEntry* find_importer(const Registry& registry, const std::filesystem::path& path);
 
-/// Throws the reason why a path that no importer recognises is not a model that can be opened, if it is known.
+/// Throws the reason why a path that no importer recognises cannot be opened as a model, if the reason is known.
 void explain_unrecognised(const Registry& registry, const std::filesystem::path& path);
 
-/// Turns a model in the files of another toolkit into a model folder, with every weight as F32. Its config.json names
-/// the plugins that the model and its tokenizers are of. What the model makes of some sentences is kept beside it
-/// (formats::ModelReference), for pipeline::verify_model(). The folder appears all at once, when it is complete. Throws
-/// what the importer throws; Error{kBadInput} for values that are not finite; Error{kInvalidArgument} if nobody
-/// recognises the path, or if the folder would take its place.
+/// Converts a model of another toolkit to a model folder, with every weight as F32. Its config.json names the plugins
+/// of the model and its tokenizers. For pipeline::verify_model(), it also stores the model's outputs for some sentences
+/// (formats::ModelReference). The folder appears when it is complete.
+///
+/// Throws the errors of the importer. Error{kBadInput} for values that are not finite. Error{kInvalidArgument} if no
+/// importer recognises the path, or if the folder would replace it.
 void import_model(const std::filesystem::path& path, const std::filesystem::path& output, Host& host,
                   const ImportOptions& options = {});
 

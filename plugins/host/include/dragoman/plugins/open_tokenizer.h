@@ -10,13 +10,14 @@
 
 namespace dragoman::plugins {
 
-/// Opens the tokenizer of a file: of the registered kind that `spec` names or, if it names none, of the built-in kind
-/// that the file's content shows. Throws Error{kIo}; Error{kInvalidArgument} for a type that is not registered, with
-/// the nearest name; Error{kBadInput} for unknown options of the kind; and the errors of its factory.
+/// Opens the tokenizer of a file. The kind is the registered kind that `spec` names. If it names none, it is the
+/// built-in kind that the file's content indicates. Error{kIo} if the file cannot be read. Error{kInvalidArgument},
+/// with the nearest name, for a type that is not registered. Error{kBadInput} for unknown options of the kind.
+/// Otherwise throws the errors of its factory.
 std::unique_ptr<tokenizer::Tokenizer> open_tokenizer(const Registry& registry, const std::filesystem::path& file,
                                                      const tokenizer::TokenizerSpec& spec = {});
 
-/// Makes a tokenizer from a file that the caller has read. A spec without a type means a tokenizer.json.
+/// Creates a tokenizer from a file that the caller has read. A spec without a type means a tokenizer.json.
 std::unique_ptr<tokenizer::Tokenizer> make_tokenizer(const Registry& registry, const tokenizer::TokenizerSpec& spec,
                                                      const tokenizer::TokenizerFile& file);
 

@@ -20,37 +20,43 @@ struct LoadedPlugin {
   std::filesystem::path file;
 };
 
-/// Loads plugins into a registry. Loading a shared library runs its code, so nothing is loaded that was not named. A
-/// library stays in the process for ever, even if it was refused. Thread-safe: plugins are loaded one after the other.
+/// Loads plugins into a registry. Loading a shared library runs its code, so only plugins that the user names are
+/// loaded. A library stays in the process until it ends, even if the plugin was rejected. Thread-safe: plugins are
+/// loaded one after the other.
 class PluginLoader {
  public:
-  /// Bare names are looked up as `folder`/NAME.so; with an empty folder only files can be named. `registry` must
+  /// Bare names are looked up as `folder`/NAME.so. With an empty folder, only files can be loaded. `registry` must
   /// outlive the loader.
   explicit PluginLoader(Registry& registry, std::filesystem::path folder = {});
 
-  /// Loads a file (anything with a '/' or that ends in ".so") or, by its bare name, an installed plugin. Its note (see
-  /// plugin_note.h) is read first, so that of a library that is no plugin, or one of another SDK, no code is run; the
-  /// descriptor's fingerprint is compared again before any C++ interface of the plugin is used. Error{kBadInput or kIo}
-  /// says what is wrong: no shared library, no note, built for another SDK (and which part differs), no query symbol,
-  /// descriptor too small, a registration that threw, a name that is taken, the plugin loaded already. After an error
-  /// the registry is what it was.
+  /// Loads a plugin and returns it. A name that contains '/' or ends in ".so" is a file; any other name is an installed
+  /// plugin.
+  ///
+  /// The note of the file (see plugin_note.h) is checked first, so code of libraries that are not plugins, or were
+  /// built for another SDK, is never run. The descriptor's fingerprint is compared again before any C++ interface of
+  /// the plugin is used.
+  ///
+  /// Error{kBadInput} or Error{kIo} names the fault: not a shared library, no note, built for another SDK (and the part
+  /// that differs), no query symbol, a descriptor that is too small, a registration that threw, a name that is taken,
+  /// or a plugin that is already loaded. After an error the registry is unchanged.
   const LoadedPlugin& load(const std::string& file_or_name);
 
-  /// Calls load() unless a plugin of that bare name is loaded already: for the plugin that a model's config.json names.
-  /// Threads that need the same plugin at the same time load it once. A name with a '/' is refused: a model never
-  /// decides which file is run.
+  /// Calls load() unless a plugin of that bare name is already loaded. For plugins that a model's config.json names.
+  /// Threads that need the same plugin at the same time load it once. Rejects names with a '/', because a model must
+  /// never select the file that is run.
   const LoadedPlugin& require_plugin(const std::string& name);
 
-  /// Whether there is a plugin of this name in the folder.
+  /// Returns true if the folder contains a plugin of this name.
   bool is_installed(const std::string& name) const;
   const LoadedPlugin* find(std::string_view name) const;
-  /// In the order in which they were loaded. The reference stays valid and does not show what is loaded later.
+  /// The plugins in the order in which they were loaded. The reference stays valid and does not show plugins that are
+  /// loaded later.
   const std::vector<std::shared_ptr<const LoadedPlugin>>& loaded() const noexcept { return loaded_.get(); }
   const std::filesystem::path& folder() const noexcept { return folder_; }
 
  private:
   std::filesystem::path installed_file(const std::string& name) const;
-  /// Both with loading_ locked.
+  /// Both functions require the lock of loading_.
   const LoadedPlugin& load_locked(const std::string& file_or_name);
   const LoadedPlugin& load_file(const std::filesystem::path& file, const std::string& expected_name);
 
@@ -60,7 +66,8 @@ class PluginLoader {
   core::Versioned<std::vector<std::shared_ptr<const LoadedPlugin>>> loaded_;
 };
 
-/// Throws Error{kBadInput}, naming `file`, unless the descriptor is complete and its fingerprint equals the host's.
+/// Throws Error{kBadInput}, which names `file`, unless the descriptor is complete and its fingerprint equals the
+/// host's.
 void check_descriptor(const PluginDescriptor* descriptor, const std::string& file);
 
 }  // namespace dragoman::plugins

@@ -9,7 +9,7 @@
 
 namespace dragoman::plugins {
 
-/// What a plugin's file says of the plugin; see dragoman/plugins/note.h. Texts of a stranger: show them with
+/// The description of a plugin in its file; see dragoman/plugins/note.h. The texts are untrusted: print them with
 /// core::printable().
 struct PluginNote {
   std::string fingerprint;
@@ -17,18 +17,19 @@ struct PluginNote {
   std::string name;
   std::string licence;
 
-  /// In what the SDK that the plugin was built with differs from this program's; empty if the plugin fits.
+  /// Returns the difference between the SDK that the plugin was built with and this program's; empty if the plugin
+  /// fits.
   std::string sdk_difference() const;
 };
 
-/// Whether a file that begins so is an ELF file: a shared library, a program or an object file.
+/// Returns true if `beginning` is the start of an ELF file: a shared library, a program or an object file.
 bool is_elf(std::string_view beginning) noexcept;
 
-/// The note in a plugin's file, which is read as data: nothing in it is run. Empty for a shared library that has none.
-/// Throws Error{kIo} if the file cannot be read, Error{kBadInput} if it is no 64-bit little-endian ELF shared library,
-/// or if it or its note is malformed.
+/// Reads the note in a plugin's file as data, without running code. Returns std::nullopt for a shared library without a
+/// note. Error{kIo} if the file cannot be read. Error{kBadInput} if it is not a 64-bit little-endian ELF shared
+/// library, or if the file or its note is malformed.
 std::optional<PluginNote> read_plugin_note(const std::filesystem::path& file);
-/// The same for bytes in memory; `name` begins every message.
+/// Reads the note from bytes in memory. `name` begins every message.
 std::optional<PluginNote> find_plugin_note(std::span<const std::byte> bytes, const std::string& name);
 
 }  // namespace dragoman::plugins

@@ -6,11 +6,11 @@
 
 namespace dragoman::plugins {
 
-/// Writes a model (a model folder, or a model that a registered importer recognises) to the model folder `output` with
-/// weights and tables rounded to bf16 or int8 (kBF16 or kI8; docs/concepts/numerics.md). Translation then also
-/// multiplies in that type by default. Everything else is as in `model`, in fp32. The folder replaces `output` as
-/// with write_model_folder(). Error{kBadInput} for a model that is in int8 already or contains a non-finite value;
-/// Error{kInvalidArgument} for another type, or if `output` is `model`.
+/// Writes a model (a model folder, or a model that a registered importer recognises) to the model folder `output`.
+/// Weights and tables are rounded to `type`, kBF16 or kI8 (docs/concepts/numerics.md). Translation then also multiplies
+/// in that type by default. All other values stay in fp32. The folder replaces `output` as in write_model_folder().
+/// Error{kBadInput} for a model that is already in int8 or contains a non-finite value. Error{kInvalidArgument} for
+/// another type, or if `output` is `model`.
 void quantize_model(const std::filesystem::path& model, const std::filesystem::path& output, tensor::ComputeChoice type,
                     Host& host);
 

@@ -14,7 +14,7 @@ namespace dragoman::plugins {
 /// The provider name of built-in entries.
 inline constexpr const char* kBuiltin = "dragoman";
 
-/// Returns the value of `plugin` in config.json for a type of this name: the provider that registered it; empty for a
+/// Returns the value of `plugin` in config.json for a type of this name: the provider that registered it. Empty for a
 /// built-in or unknown type.
 template <class Entry>
 std::string plugin_of(const Catalogue<Entry>& catalogue, std::string_view type) {
@@ -22,16 +22,16 @@ std::string plugin_of(const Catalogue<Entry>& catalogue, std::string_view type) 
   return registered == nullptr || registered->provider == kBuiltin ? std::string() : registered->provider;
 }
 
-/// The registered types of models, tokenizers, strategies and so on, each with its provider. It is thread-safe:
-/// look-ups take no lock, and a plugin may be registered while other threads use registered entries. The result of a
-/// look-up (a catalogue, an entry, a list) stays valid and unchanged as long as the registry lives. A later look-up
-/// returns a catalogue with the entries that were added meanwhile.
+/// The registered types of models, tokenizers, strategies and so on, each with its provider. Thread-safe: look-ups take
+/// no lock, and plugins may be registered while other threads use registered entries. The result of a look-up (a
+/// catalogue, an entry, a list) stays valid and unchanged for the lifetime of the registry. A later look-up returns a
+/// catalogue that includes entries added in the meantime.
 class Registry {
  public:
-  /// Kernels go to `runtime`, which must outlive the registry.
+  /// Kernels are installed in `runtime`, which must outlive the registry.
   explicit Registry(runtime::Runtime& runtime);
 
-  /// Takes all of `contributions` or, if a name is taken or anything else throws, nothing.
+  /// Registers all of `contributions`. If a name is taken or anything else throws, registers nothing.
   void add(const std::string& provider, Contributions contributions);
 
   const Catalogue<ModelEntry>& models() const noexcept { return known().models; }
@@ -44,14 +44,14 @@ class Registry {
   const Catalogue<CollectiveEntry>& collectives() const noexcept { return known().collectives; }
   const Catalogue<DeviceLinksEntry>& device_links() const noexcept { return known().device_links; }
 
-  /// Backends that came from plugins; all are in the runtime.
+  /// The backends from plugins. The runtime has all backends.
   struct Backend {
     std::string name;
     std::string provider;
   };
   const std::vector<Backend>& backends() const noexcept { return known().backends; }
 
-  /// Kernels that came from plugins; those of the backends are in the runtime's tables.
+  /// The kernels from plugins. The runtime's tables have all kernels of registered backends.
   struct Kernel {
     std::string op;
     std::string backend;
@@ -81,7 +81,7 @@ class Registry {
 
   const Known& known() const noexcept { return known_.get(); }
   static Known reserved_names();
-  /// Installs kernels in backends: the kernels of the new entries, and waiting kernels whose backend is registered now.
+  /// Installs kernels in backends: the kernels of the new entries, and waiting kernels whose backend is now registered.
   void install(std::vector<std::shared_ptr<tensor::Backend>> added, Known& known);
 
   runtime::Runtime* runtime_;
