@@ -5,12 +5,12 @@
 
 namespace dragoman::backend::cuda {
 
-/// Registers the kernel of each key of ops/kernels.h but ops::kFeedForward. They compute in fp32, launch on the calling
-/// thread's stream, and take tensors of the context's device only.
+/// Registers a kernel for each key of ops/kernels.h except ops::kFeedForward. The kernels compute in fp32, launch on
+/// the calling thread's stream, and take tensors of the context's device only.
 void install_kernels(tensor::KernelTable& table);
 
-/// Backend::inference_type() and training_type(). Each type is as it is named; auto is fp16 to translate and bf16 to
-/// train.
+/// Implement Backend::inference_type() and Backend::training_type(). `auto` is fp16 for inference and bf16 for
+/// training. Every other choice is the type of its name.
 tensor::ComputeType inference_type(tensor::ComputeChoice choice);
 tensor::ComputeType training_type(tensor::ComputeChoice choice);
 

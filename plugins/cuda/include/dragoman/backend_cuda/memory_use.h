@@ -5,13 +5,13 @@
 
 namespace dragoman::backend::cuda {
 
-/// How much of a device's memory this process has taken, and the most that it may. Thread-safe.
+/// Counts the device memory that this process has allocated, and enforces a limit. Thread-safe.
 class MemoryUse {
  public:
-  /// Of several bounds the least holds.
+  /// Sets the limit. If called more than once, the smallest limit applies.
   void bound(std::uint64_t bytes) noexcept;
-  /// Counts what is about to be taken. Error{kUnsupported} that says what would help, if it is more than may be: then
-  /// nothing is counted.
+  /// Counts an allocation before it is made. If it would exceed the limit, throws Error{kUnsupported} with a remedy and
+  /// counts nothing.
   void take(std::uint64_t bytes, int device);
   void give_back(std::uint64_t bytes) noexcept { taken_ -= bytes; }
   std::uint64_t taken() const noexcept { return taken_; }
@@ -21,7 +21,7 @@ class MemoryUse {
   std::atomic<std::uint64_t> most_{UINT64_MAX};
 };
 
-/// The error for memory that the device does not have.
+/// Throws the error for an allocation that the device has no memory for.
 [[noreturn]] void fail_for_memory(std::uint64_t bytes, int device, std::uint64_t free, std::uint64_t all,
                                   std::uint64_t taken);
 
