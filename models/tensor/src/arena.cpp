@@ -31,7 +31,7 @@ class HostMemory final : public DeviceMemory {
   static constexpr std::size_t kMapped = std::size_t{256} << 10;
 };
 
-/// That is done.
+/// A read that is complete when it is created.
 class DoneRead final : public PendingRead {
  public:
   DoneRead(DeviceMemory& memory, const void* from, std::size_t bytes) : copy_(bytes) {
@@ -57,7 +57,7 @@ bool DeviceMemory::reads_host_memory() const noexcept {
 }
 
 void DeviceMemory::copy_in(void* to, const void* from, std::size_t bytes) {
-  if (bytes > 0) std::memcpy(to, from, bytes);  // an empty tensor may have no place
+  if (bytes > 0) std::memcpy(to, from, bytes);  // an empty tensor may be a null pointer
 }
 
 void DeviceMemory::copy_out(void* to, const void* from, std::size_t bytes) {
@@ -75,7 +75,8 @@ void DeviceMemory::clear(void* data, std::size_t bytes) {
 void DeviceMemory::handed_out(void*, std::size_t) noexcept {}
 
 DeviceMemory& host_memory() {
-  static HostMemory& memory = *new HostMemory;  // lives to the end, since static objects may give memory back later
+  // Never destroyed, because static objects may release memory at exit.
+  static HostMemory& memory = *new HostMemory;
   return memory;
 }
 
@@ -133,7 +134,7 @@ void Arena::reset() {
     std::size_t needed = 0;
     for (const Block& block : blocks_) needed += block.peak;
     release_blocks();
-    add_block(round_up(needed + needed / 8, kFirstBlock));  // with room for a step that is a little larger
+    add_block(round_up(needed + needed / 8, kFirstBlock));  // with room for a slightly larger step
   }
   if (!blocks_.empty()) {
     poison(blocks_[0].data, blocks_[0].size);

@@ -14,7 +14,7 @@ namespace dragoman::tensor {
 namespace {
 
 constexpr std::size_t kSmallestUpload = 256;
-/// A larger upload goes to the device directly, which spares a copy on the host.
+/// Larger uploads go to the device directly, which avoids a copy on the host.
 constexpr std::size_t kLargestStaged = std::size_t{1} << 16;
 
 }  // namespace
@@ -41,7 +41,7 @@ void check_ragged(const RaggedTokens& batch, std::int64_t vocabulary) {
 }
 
 std::size_t Context::room_of_upload(std::size_t bytes) const noexcept {
-  // Rounded up, so that what follows lies at the same address in most steps.
+  // Rounded up, so that later allocations have the same addresses in most steps.
   return recorder_ == nullptr ? bytes : std::bit_ceil(std::max(bytes, kSmallestUpload));
 }
 
@@ -78,7 +78,7 @@ void Context::stage(std::byte* to, const void* values, std::size_t bytes) {
 }
 
 void Context::flush_uploads() {
-  // Taken away first: what throws is not tried again.
+  // Moved out first, so that a failed upload is not repeated.
   const std::vector<StagedRun> runs = std::exchange(staged_runs_, {});
   for (const StagedRun& run : runs)
     if (run.end > run.begin) memory_->upload(run.to, staged_bytes_.data() + run.begin, run.end - run.begin);

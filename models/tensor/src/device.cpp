@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxBackends = 256;
 
-/// The names of backends, in the order in which they were first heard of. Never forgotten.
+/// The names of backends, in the order of their first use. Names are never removed.
 class Names {
  public:
   std::uint8_t index(std::string_view name) {
@@ -32,7 +32,8 @@ class Names {
 
  private:
   std::mutex mutex_;
-  std::deque<std::string> names_{"cpu", "reference"};  // as Device::kCpu and kReference say; a deque moves nothing
+  // The first names match Device::kCpu and kReference. A deque, because its elements never move.
+  std::deque<std::string> names_{"cpu", "reference"};
 };
 
 Names& names() {

@@ -5,7 +5,7 @@
 namespace dragoman::tensor {
 namespace {
 
-/// From the first value to the last one, with what lies between the rows.
+/// The size from the first value to the last one, including the gaps between rows.
 std::size_t bytes_spanned(const Tensor& tensor) {
   if (tensor.size() == 0) return 0;
   return static_cast<std::size_t>((tensor.rows - 1) * tensor.stride + tensor.cols) * size_of(tensor.dtype);

@@ -8,7 +8,7 @@
 
 namespace dragoman::tensor {
 
-/// Under AddressSanitizer: whoever touches the bytes before they are handed out (again) is reported.
+/// Under AddressSanitizer, makes accesses to the bytes errors until they are unpoisoned.
 inline void poison([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes) {
 #if defined(__SANITIZE_ADDRESS__)
   ASAN_POISON_MEMORY_REGION(data, bytes);

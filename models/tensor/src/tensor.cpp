@@ -5,7 +5,7 @@
 namespace dragoman::tensor {
 
 Tensor Tensor::row_range(std::int64_t begin, std::int64_t end) const {
-  if (begin < 0 || begin > end || end > rows)  // not require(): a description takes memory, which hot loops do not
+  if (begin < 0 || begin > end || end > rows)  // not require(): building the description would allocate in hot loops
     core::fail(core::ErrorCode::kInvalidArgument, "rows [{}, {}) are not in {}", begin, end, describe(*this));
   Tensor part = *this;
   part.data = static_cast<char*>(data) + static_cast<std::size_t>(begin * stride) * size_of(dtype);
