@@ -12,7 +12,7 @@ namespace {
 
 using core::ErrorCode;
 
-/// Kernels read where links point to, so each is looked at.
+/// Checks every link, because kernels read the keys that links name.
 void check_links(const Offsets& q_offsets, const Offsets& k_offsets, const AlignmentGoal& goal) {
   const std::span begins = goal.link_offsets.host;
   if (goal.link_offsets.size() != q_offsets.host.back() + 1 || begins.front() != 0 ||

@@ -29,7 +29,7 @@ void check_operands(const Tensor& q, const Tensor& k, const Tensor& v, const Off
                tensor::describe(bias));
 }
 
-/// Zeros where only the weights have got a gradient.
+/// Returns the gradient of y; zeros if only the weights have a gradient.
 Tensor output_gradient(Context& context, const Variable& y) {
   if (y.gradient->written) return y.gradient->value;
   const Tensor zeros = context.allocate(y.value.rows, y.value.cols);
@@ -57,7 +57,7 @@ std::vector<std::int64_t> weight_offsets(std::span<const std::int32_t> q_offsets
 
 namespace {
 
-/// The observer of a context.
+/// Holds the observer of a context.
 class Observation final : public tensor::ContextExtension {
  public:
   static constexpr tensor::ExtensionSlot kSlot{1};
@@ -115,7 +115,8 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
   const bool record = autograd::recording(context, q, k, v, bias);
   const Variable y = autograd::make_variable(context, context.allocate(q.value.rows, q.value.cols), record);
   const bool watched = keep_weights || observer != nullptr;
-  // Also without a tape: a layer that is recomputed has one in its second pass only, and both have the same bits.
+  // Also without a tape: a recomputed layer has a tape in its second pass only, and both passes must have the same
+  // bits.
   const bool recomputes = (record || autograd::is_training(context)) && !watched && !keeps_attention_weights(context);
   const bool has_weights = watched || (record && !recomputes);
   const std::int64_t pairs = has_weights ? pairs_of_rows(q_offsets.host, k_offsets.host) : 0;

@@ -14,7 +14,7 @@ namespace dragoman::ops {
 
 namespace {
 
-/// What a head of `queries` queries and `keys` keys gets of a bias by distance: [queries, keys].
+/// Returns the bias by distance of one head with `queries` queries and `keys` keys: [queries, keys].
 Variable bias_of_head(Context& context, const Variable& bias, std::int64_t queries, std::int64_t keys,
                       std::int64_t head) {
   const std::int64_t reach = bias_reach(bias.value);

@@ -9,7 +9,7 @@ namespace dragoman::ops {
 
 /// Throws Error{kInvalidArgument} naming the op unless both tensors have equal shapes.
 inline void require_same_shape(std::string_view op, const Tensor& a, const Tensor& b) {
-  if (a.rows != b.rows || a.cols != b.cols)  // not require(): a description takes memory, which hot loops do not
+  if (a.rows != b.rows || a.cols != b.cols)  // not require(): building the description would allocate in hot loops
     core::fail(core::ErrorCode::kInvalidArgument, "{}: the operands' shapes differ: {} and {}", op, tensor::describe(a),
                tensor::describe(b));
 }
@@ -21,8 +21,8 @@ inline void require_row(std::string_view op, const Tensor& x, const Tensor& row,
                tensor::describe(row));
 }
 
-/// Throws unless a matrix that is not packed holds elements of the type that is computed in: what a file stores in
-/// another type must be packed first.
+/// Throws unless a plain matrix has elements of the computing type. Values that a file stores in another type must be
+/// packed first.
 inline void require_computable(const Tensor& matrix, tensor::DType dtype, std::string_view op) {
   if (matrix.dtype != dtype)
     core::fail(core::ErrorCode::kInvalidArgument,
@@ -31,7 +31,7 @@ inline void require_computable(const Tensor& matrix, tensor::DType dtype, std::s
                op, tensor::describe(matrix), tensor::name_of(dtype));
 }
 
-/// A target for a gradient that may not be wanted: empty value if not.
+/// Returns the target of a gradient; its value is empty if the variable needs no gradient.
 inline GradientTarget optional_target(Context& context, const Variable& variable) {
   return variable.needs_gradient() ? autograd::target_of(context, *variable.gradient) : GradientTarget{};
 }

@@ -24,7 +24,7 @@ void check(const NextChoices& from, std::int64_t tokens, std::int64_t parents) {
                  choice.first_next, choice.first_next + choice.next, tokens);
 }
 
-/// The step's own memory, which is const for all others.
+/// Gives write access to memory of the step, which is const for all other users.
 Tensor as_tensor(const Context& context, const DeviceIndices& uploaded) {
   return {const_cast<std::int32_t*>(uploaded.data),
           1,

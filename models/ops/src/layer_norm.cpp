@@ -7,7 +7,7 @@
 namespace dragoman::ops {
 namespace {
 
-/// What normalises rows.
+/// The parameters of a normalisation.
 struct Norm {
   Variable gain;
   Variable bias;  ///< empty if it is not centred

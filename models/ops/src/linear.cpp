@@ -26,7 +26,7 @@ LinearShape check_operands(const Variable& x, const Weight& weight, const Variab
   return shape;
 }
 
-/// Each gradient by a kernel of its own.
+/// Computes each gradient by a separate kernel.
 void backward_composite(Context& context, const LinearBackwardArguments& arguments) {
   Tensor dz = arguments.dy;
   if (arguments.activation != Activation::kNone) {
@@ -55,7 +55,7 @@ Variable linear(Context& context, const Variable& x, const Weight& weight, const
                 "linear: there is no gradient through a packed weight; train with plain weights");
   const Variable y = autograd::make_variable(context, context.allocate(x.value.rows, shape.outputs), record);
   const Tensor z = record && needs_input(activation) ? context.allocate(x.value.rows, shape.outputs) : Tensor{};
-  // The gradient of the weight is a product of x, too.
+  // The gradient of the weight is a product with x, too.
   const Tensor rounded_x = record && weight.value.needs_gradient() && rounds_operands(context)
                                ? allocate_rounded(context, x.value.rows, x.value.cols)
                                : Tensor{};

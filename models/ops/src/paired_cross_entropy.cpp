@@ -13,7 +13,8 @@
 namespace dragoman::ops {
 namespace {
 
-/// Pairs of rows of logits alive at a time: as many rows as cross_entropy_rows() has.
+/// The number of pairs of rows in a chunk. A chunk has 256 rows of logits, like the smaller chunks of
+/// cross_entropy_rows().
 constexpr std::int64_t kPairChunk = 128;
 
 Tensor unrecorded_logits(Context& context, const Tensor& hidden, const Projection& projection) {
@@ -41,13 +42,13 @@ void check_pairs(const Variable& hidden, const Projection& projection, const Ind
                 "paired cross entropy: with a tape the gradient's scale is one number, not {}", gradient_scale.size());
 }
 
-/// Where the gradients of one projection go, chunk by chunk.
+/// The gradients of one projection, which chunks add to.
 struct ProjectionGradients {
   GradientTarget weight;
   GradientTarget bias;
-  Tensor hidden;  ///< empty: not wanted
+  Tensor hidden;  ///< empty if not needed
 
-  /// Those of rows [begin, end), whose logits hold their gradients.
+  /// Adds the gradients of rows [begin, end). `logits` holds the gradients of their logits.
   void add(Context& context, const Tensor& h, const Tensor& table, std::int64_t begin, const Tensor& logits) {
     const std::int64_t end = begin + logits.rows;
     const ComputeType type = autograd::training_compute_type(context);
@@ -79,7 +80,7 @@ RowLosses paired_cross_entropy_rows(Context& context, const Variable& hidden, co
   const RowLosses rows{doubles(), doubles()};
   const DeviceIndices wanted = targets;
   const Tensor dh = record && hidden.needs_gradient() ? context.allocate(h.rows, h.cols) : Tensor{};
-  // Targets are taken before the chunks: their memory must not lie in a chunk's scratch.
+  // The targets are allocated before the chunks, so that their memory is not in a chunk's scratch.
   ProjectionGradients gradients{.weight = record ? optional_target(context, weight) : GradientTarget{},
                                 .bias = record ? optional_target(context, projection.bias) : GradientTarget{},
                                 .hidden = dh};

@@ -19,7 +19,7 @@
 namespace dragoman::ops {
 namespace {
 
-/// Ranges that follow one another are often equal: hypotheses of one sentence.
+/// Consecutive equal ranges, as hypotheses of one sentence have, are checked once.
 void check_allowed(const TopKOptions& options, std::int64_t rows, std::int64_t vocabulary) {
   using core::ErrorCode;
   const std::span ranges = options.shortlist_of_row;
@@ -68,8 +68,8 @@ void check(const TopKOptions& options, std::int64_t rows, std::int64_t vocabular
   check_allowed(options, rows, vocabulary);
 }
 
-/// Of all lists together. Their number is part of a recorded call, as that of edits, and what is behind the ranges is
-/// nobody's.
+/// Uploads the entries of all shortlists. Their number is part of a recorded call, so on a recording device it is
+/// rounded up. Entries beyond the ranges are unused.
 template <class Entry>
 DeviceArray<Entry> upload_lists(Context& context, std::span<const Entry> entries) {
   if (!context.records() || entries.empty()) return context.upload(entries);
@@ -78,8 +78,8 @@ DeviceArray<Entry> upload_lists(Context& context, std::span<const Entry> entries
   return context.upload_copy(std::span<const Entry>(filled));
 }
 
-/// Edits, or wanted tokens. Their number is part of a recorded call, so on a device that keeps steps a bucket is filled
-/// with those of no row.
+/// Uploads edits or scored tokens. Their number is part of a recorded call, so on a recording device it is rounded up.
+/// The additional entries name a row that does not exist.
 template <class Entry>
 DeviceArray<Entry> upload_in_buckets(Context& context, std::span<const Entry> entries) {
   if (!context.records() || entries.empty()) return context.upload(entries);
@@ -88,7 +88,7 @@ DeviceArray<Entry> upload_in_buckets(Context& context, std::span<const Entry> en
   return context.upload_copy(std::span<const Entry>(filled));
 }
 
-/// On a device that keeps steps a recorded call reads them whether or not the step that was recorded had any.
+/// On a recording device, a recorded call always reads temperatures, so steps without temperatures upload ones.
 DeviceArray<double> upload_temperatures(Context& context, std::span<const double> temperatures, std::int64_t rows) {
   if (!context.records() || !temperatures.empty()) return context.upload(temperatures);
   const auto count = static_cast<std::size_t>(rows);

@@ -19,7 +19,7 @@ tensor::DType rounded_type(const Context& context) {
 void RoundedParameters::reserve(tensor::DeviceMemory& memory, const Tensor& values) {
   const auto bytes = static_cast<std::size_t>(values.size()) * sizeof(std::uint16_t);
   if (room_.size() >= bytes) return;
-  room_ = {};  // first, so that both are never there together
+  room_ = {};  // first, so that both never exist at the same time
   room_ = tensor::Buffer(memory, bytes);
 }
 
@@ -31,7 +31,8 @@ void RoundedParameters::round(Context& context, const Tensor& values, tensor::DT
   values_ = values;
 }
 
-/// The room may move; what find() returns follows from the parameters, whose generation is in the step's key.
+/// The room may move. The other results of find() follow from the parameters, and the key of the step has their
+/// generation.
 tensor::ExtensionState RoundedParameters::state() const {
   return {reinterpret_cast<std::uint64_t>(room_.data())};
 }

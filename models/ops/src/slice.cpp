@@ -15,7 +15,7 @@ void fill_zero(Context& context, const Tensor& x) {
   context.kernels().get(kScale)(context, {x, 0.0, x, false});
 }
 
-/// The same numbers, seen as one column.
+/// Views the same values as one column.
 Tensor as_column(const Tensor& contiguous) {
   Tensor column = contiguous;
   column.rows = contiguous.size();
