@@ -6,7 +6,7 @@
 namespace dragoman::collective {
 namespace {
 
-/// The length of a text, as it travels.
+/// The encoded length of a text.
 using Length = std::array<std::byte, sizeof(std::uint64_t)>;
 
 Length encode(std::uint64_t length) {
@@ -18,7 +18,7 @@ Length encode(std::uint64_t length) {
 std::size_t decode(const Length& bytes) {
   std::uint64_t length = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) length |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
-  // Who sends it has checked it, or is not one of us.
+  // Dragoman checks the length before sending, so a larger one comes from another program.
   core::require(length <= Collective::kLongestText, core::ErrorCode::kIo,
                 "another process sends a text of {} bytes, more than any has", length);
   return static_cast<std::size_t>(length);

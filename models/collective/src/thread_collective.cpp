@@ -10,26 +10,26 @@ namespace {
 
 using core::ErrorCode;
 
-/// A block from one rank to another. The sender owns the memory, and waits until the receiver has copied it.
+/// A block from one rank to another. The sender owns the memory and waits until the receiver has copied it.
 struct Transfer {
   std::uint64_t exchange = 0;  ///< the sender's count of exchanges
   Collective::Bytes data{};    ///< empty: nothing to copy
 };
 
-/// Why a rank has ended before the job was closed.
+/// The reason why a rank ended before the job was closed.
 struct EndOfRank {
   int rank = 0;
   ErrorCode code = ErrorCode::kIo;
-  std::optional<std::string> reason{};  ///< of abort(); nothing for an object that was destroyed
+  std::optional<std::string> reason{};  ///< the reason passed to abort(); std::nullopt if the object was destroyed
 };
 
-/// The state that the ranks of a job share. The mutex guards it, and the state of each rank.
+/// The shared state of the ranks of a job. The mutex guards it, and the state of each rank.
 struct Job {
   explicit Job(int ranks) : size(static_cast<std::size_t>(ranks)), transfers(size * size) {}
   Transfer& transfer(int from, int to) {
     return transfers[static_cast<std::size_t>(from) * size + static_cast<std::size_t>(to)];
   }
-  /// Only the first end counts: others may have followed from it.
+  /// Records the first end only, because later ones may follow from it.
   void end(EndOfRank rank) {
     if (!first_end) first_end.emplace(std::move(rank));
     changed.notify_all();
@@ -93,7 +93,7 @@ class ThreadCollective final : public Collective {
       if (!failure_) failure_.emplace(code, fmt::format("this process has given up: {}", reason));
       job_->end({rank_, code, std::string(reason)});
     } catch (const std::exception&) {
-      // No memory for a message: the others get an error when this object is destroyed.
+      // No memory for a message. The other ranks get an error when this object is destroyed.
     }
   }
 
@@ -123,7 +123,8 @@ class ThreadCollective final : public Collective {
     for (int r = 0; r < size(); ++r) job_->transfer(rank_, r).data = {};
   }
 
-  /// Copies what has been posted for this rank. Returns true when all of it has come and all that it sends was taken.
+  /// Copies the blocks that have been posted for this rank. Returns true when all of them have arrived and all blocks
+  /// of this rank have been copied.
   bool advance(std::vector<Room>& missing) {
     bool done = true;
     for (int r = 0; r < size(); ++r) {

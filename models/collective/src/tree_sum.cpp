@@ -9,7 +9,7 @@ std::size_t nodes_of(std::int64_t leaves, int rank, int size) {
   return covering_nodes(share_of(leaves, rank, size)).size();
 }
 
-/// Numbers of the host's.
+/// Vectors in host memory.
 template <class T>
 class HostPlace final : public SumPlace {
  public:
@@ -51,7 +51,8 @@ void PlacedTreeSum::gather_parts(std::int64_t leaves, std::span<const Room> part
     if (r != rank_) others += nodes;
   }
   scratch_ = place_->scratch(others * own);
-  // One exchange for the first node of each, one for the second: nothing is copied to stand side by side.
+  // One exchange for the first node of each process, one for the second. So no values need to be copied next to each
+  // other.
   std::byte* next = scratch_;
   for (std::size_t round = 0; round < rounds; ++round) {
     outgoing_.assign(static_cast<std::size_t>(size_), {});
@@ -70,7 +71,7 @@ void PlacedTreeSum::gather_parts(std::int64_t leaves, std::span<const Room> part
 
 void PlacedTreeSum::add_segment(std::int64_t leaves, std::span<const Room> parts, LeafRange segment, Room result) {
   const std::size_t bytes = static_cast<std::size_t>(segment.count()) * number_bytes_;
-  // Where the exchange has put what came: all first nodes by rank, then all second ones.
+  // The exchange has placed all first nodes by rank, then all second nodes.
   std::vector<std::vector<Room>> values(static_cast<std::size_t>(size_));
   for (const Room& part : parts) values[static_cast<std::size_t>(rank_)].push_back(part_of(part, segment));
   std::byte* next = scratch_;
