@@ -16,7 +16,7 @@ namespace {
 using tensor::Backend;
 using tensor::Device;
 
-/// Both compute in the host's memory, which is one device.
+/// A backend that computes in host memory, which is one device.
 class HostBackend : public Backend {
  public:
   using Backend::Backend;
