@@ -5,7 +5,7 @@
 
 namespace dragoman::nn {
 
-/// The type of the keys and values of a decoder whose weights are multiplied in `type`; F32 is for floats as they are.
+/// The type of the keys and values of a decoder whose weights are multiplied in `type`. F32: values are not rounded.
 inline tensor::DType kept_type_of(tensor::ComputeType type) {
   switch (type) {
     case tensor::ComputeType::kF32:

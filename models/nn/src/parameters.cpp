@@ -41,7 +41,7 @@ void fill(const Parameter& parameter, tensor::DeviceMemory& memory, std::uint64_
   view.store();
 }
 
-/// Whether one of `count` elements is infinite or NaN: all bits of the exponent are set.
+/// Returns true if one of `count` elements is infinite or NaN: all bits of its exponent are set.
 template <class Bits>
 bool any_not_finite(const Bits* bits, std::int64_t count, Bits exponent) {
   unsigned any = 0;
@@ -60,7 +60,7 @@ bool any_not_finite(const Tensor& tensor, std::int64_t row) {
     case tensor::DType::kBF16:
       return any_not_finite<std::uint16_t>(tensor.row<std::uint16_t>(row), tensor.cols, 0x7F80);
     default:
-      return false;  // whole numbers
+      return false;  // integers
   }
 }
 
@@ -69,7 +69,7 @@ bool any_not_finite(const Tensor& tensor, std::int64_t row) {
              hint.empty() ? "" : "; ", hint);
 }
 
-/// The largest number, times the scale, must be finite, too.
+/// Requires that the largest integer times the scale is finite, too.
 void require_finite_scales(const Parameter& parameter, tensor::DeviceMemory& memory, const std::string& source,
                            std::string_view hint) {
   constexpr float kLargestNumber = 128;
@@ -110,7 +110,7 @@ Parameter& ParameterStore::add(std::string name, std::int64_t rows, std::int64_t
                 name);
   core::require(rows > 0 && cols > 0, core::ErrorCode::kInvalidArgument,
                 "the parameter '{}' has the empty shape [{}, {}]", name, rows, cols);
-  // So that no sum of sizes overflows; far above any machine's memory.
+  // Prevents overflow in sums of sizes. The limit is far above any machine's memory.
   constexpr std::int64_t kMaxValues = std::int64_t{1} << 45;
   core::require(rows <= kMaxValues / cols, core::ErrorCode::kInvalidArgument,
                 "the parameter '{}' has the shape [{}, {}], which no memory holds", name, rows, cols);
@@ -278,7 +278,7 @@ void ParameterStore::prepare(Context& context, tensor::ComputeType type, const P
     parameter.packed = pack(context, parameter.weight().stored(), type);
     if (parameter.packed != nullptr && release_) release_(parameter.value);
   };
-  // Where memory is the host's, packing uses no queue of the context.
+  // In host memory, packing uses no queue of the context, so it may run on several threads.
   core::SequentialExecutor alone;
   core::Executor& executor = context.memory().reads_host_memory() ? context.executor() : alone;
   executor.for_each(static_cast<std::int64_t>(parameters_.size()), [&](std::int64_t i) {

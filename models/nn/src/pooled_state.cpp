@@ -13,7 +13,7 @@
 namespace dragoman::nn {
 namespace {
 
-/// Widths of the tensors of a pool: keys and values of every entry.
+/// Returns the widths of the tensors in a pool: keys and values of every entry.
 std::vector<std::int64_t> key_value_widths(const std::vector<std::int64_t>& widths) {
   std::vector<std::int64_t> result;
   for (const std::int64_t width : widths) result.insert(result.end(), 2, width);
@@ -130,7 +130,7 @@ void PooledState::begin_step(Context& context, const tensor::RaggedTokens& next)
   row_offsets_ = context.indices(next.offsets);
 }
 
-/// The host knows where they lie, and how long they are.
+/// Even if the device lists the ancestors, the host knows the ranges and lengths of the lists.
 void PooledState::upload_ancestors(Context& context) {
   if (!lists_on_device_) {
     step_.ancestors = upload(context, ancestors_);
@@ -209,7 +209,7 @@ void PooledState::append_histories(const tensor::RaggedTokens& next) {
   }
 }
 
-/// Each sentence's memory is listed once, for all of its rows.
+/// Lists each sentence's memory once, for all of its rows.
 void PooledState::list_memories(const tensor::RaggedTokens& next) {
   sources_.rows.clear();
   sources_.ranges.clear();
@@ -258,7 +258,7 @@ Variable PooledState::attend_cached(Context& context, const Variable& q, const R
   const Tensor weights = keep_weights
                              ? context.allocate_for_step(q.value.rows, static_cast<std::int64_t>(heads) * lists.longest)
                              : Tensor{};
-  // A row has fewer keys than the longest one, but the host reads whole rows.
+  // The host reads whole rows, including the part after a row's own keys.
   if (keep_weights && !context.memory().host_readable()) tensor::queue_clear(context.memory(), weights);
   const Tensor y = context.allocate(q.value.rows, q.value.cols);
   context.kernels().get(ops::kCachedAttention)(context, {.q = q.value,

@@ -26,7 +26,7 @@ std::int32_t RowPool::take_page() {
 }
 
 void RowPool::give_back(std::span<const std::int32_t> pages) noexcept {
-  // grow() made room for every page there is.
+  // Cannot allocate: grow() has reserved room for every page.
   free_pages_.insert(free_pages_.end(), pages.begin(), pages.end());
   pages_in_use_ -= pages.size();
 }
@@ -36,7 +36,7 @@ void RowPool::grow() {
   const std::int64_t more = std::max(kFirstPages, pages / 2);
   free_pages_.reserve(static_cast<std::size_t>(pages + more));
   generation_ = tensor::next_generation();
-  // What has grown when a later tensor finds no memory stays larger than it need be.
+  // If a later tensor cannot be allocated, earlier tensors stay larger than necessary.
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     tensor::Tensor& rows = tensors_[i];
     if (rows.rows >= (pages + more) * kPageRows) continue;
@@ -47,7 +47,7 @@ void RowPool::grow() {
     rows.data = buffers_[i].data();
     rows.rows = (pages + more) * kPageRows;
   }
-  // The lowest rows first.
+  // The lowest rows are used first.
   for (std::int64_t page = pages + more; page-- > pages;)
     free_pages_.push_back(static_cast<std::int32_t>(page * kPageRows));
 }
