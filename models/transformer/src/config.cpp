@@ -29,7 +29,7 @@ const core::OptionTable<Dropout>& dropout_table() {
   return table;
 }
 
-/// A number sets the two places that the original paper has; an object sets each place.
+/// A number sets the two places of the original paper; an object sets each place.
 void read_dropout(OptionReader& options, Config& config) {
   if (options.subtree("dropout").is_number()) {
     config.dropout.embedding = config.dropout.sub_layer = options.get("dropout", 0.0);
@@ -145,7 +145,7 @@ const core::OptionTable<Config>& option_table() {
           .choice("query_scaling", &Config::query_scaling,
                   {{"late", QueryScalingPlace::kLate}, {"early", QueryScalingPlace::kEarly}}, "PLACE",
                   "what is divided by the root of a head's width: its scores, or, as in fairseq, its queries")
-          // Names of the gated forms are those of Shazeer 2020.
+          // The gated forms are named as in Shazeer 2020.
           .choice("activation", &Config::activation,
                   {{"relu", {Activation::kRelu, false}},
                    {"gelu", {Activation::kGelu, false}},
