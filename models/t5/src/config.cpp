@@ -40,7 +40,7 @@ const core::OptionTable<Config>& option_table() {
                   "width within feed-forward layers; of each half where they are gated")
           .number("encoder_layers", &Config::encoder_layers, kDepth, "N", "layers of the encoder")
           .number("decoder_layers", &Config::decoder_layers, kDepth, "N", "layers of the decoder")
-          // T5 calls the gated form of gelu's approximation gated-gelu.
+          // T5 calls the gated form of gelu_tanh "gated-gelu".
           .choice("activation", &Config::activation,
                   {{"relu", {Activation::kRelu, false}},
                    {"gelu", {Activation::kGelu, false}},
@@ -90,7 +90,7 @@ Config read_config(const core::Json& json, const std::string& where) {
 core::Json to_json(const Config& config) {
   core::Json json = core::Json::object();
   option_table().write(config, json);
-  // Versions that do not know the key read all models that do not need it.
+  // Older versions do not know this key. Without it they can still read the models that do not need it.
   if (config.scaled_output == config.tied_output) json.erase("scaled_output");
   return json;
 }

@@ -15,19 +15,19 @@ using nn::Context;
 using nn::Scope;
 using nn::Variable;
 
-/// The residual path of pre-norm layers: a sub-layer's sum is delayed until the next norm needs it, so that dropout,
-/// sum and norm are one pass over memory.
+/// The residual path of pre-norm layers. The sum of a sub-layer is delayed until the next norm needs it. Then dropout,
+/// sum and norm take one pass over memory.
 class Residual {
  public:
   Residual(const Variable& x, double dropout) : x_(x), dropout_(dropout) {}
-  /// The normalised input of the next sub-layer.
+  /// Returns the normalised input of the next sub-layer.
   Variable input(Context& context, const nn::RmsNorm& norm);
   /// Adds the output of a sub-layer.
   void output(const Variable& out) { pending_ = out; }
-  /// All sums done.
+  /// Returns the value with all pending sums added.
   Variable value(Context& context);
-  /// Runs `layer(context, residual)` in a way that may compute it again in the backward pass: ops::recompute(), which
-  /// says what `layer` may hold.
+  /// Runs `layer(context, residual)` so that the backward pass may recompute it. See ops::recompute() for what `layer`
+  /// may hold.
   template <class Layer>
   void run(Context& context, const Layer& layer);
 
@@ -50,8 +50,8 @@ void Residual::run(Context& context, const Layer& layer) {
   pending_ = results[1];
 }
 
-/// Query, key, value and output projections of one attention, drawn as T5 draws them: since scores are not scaled,
-/// those of queries start out smaller by the root of a head's width.
+/// The query, key, value and output projections of one attention, initialised like T5's. T5 does not scale scores, so
+/// its query weights are smaller by the square root of the head width.
 class SelfProjections {
  public:
   SelfProjections(const Scope& scope, const Config& config);
@@ -80,7 +80,7 @@ class EncoderLayer {
   double dropout_;
 };
 
-/// Causal self-attention, attention to the source (without a bias), feed-forward.
+/// Causal self-attention, attention to the source (without a bias), then feed-forward.
 class DecoderLayer {
  public:
   DecoderLayer(const Scope& scope, const Config& config, nn::StateLayout& layout);

@@ -14,13 +14,13 @@
 namespace dragoman::t5 {
 namespace {
 
-/// A matrix with a row for each piece, as T5 draws it.
+/// Adds a matrix with one row for each piece, initialised like T5's.
 nn::Parameter& make_table(const Scope& scope, const nn::SequenceSpec& spec, const Config& config) {
   return scope.matrix("weight", spec.target_vocabulary, config.d_model, nn::Initialiser::normal(1));
 }
 
-/// What layers attend along, as a layer that is computed again in the backward pass may keep it: offsets themselves,
-/// which need not live so long, and a pointer to the decoder's state, which does.
+/// The sequences that layers attend to, in a form that a recomputed layer may hold. Offsets are copied, because they
+/// may end before the backward pass. The decoder's state lives longer and is held by pointer.
 class HeldOffsets {
  public:
   explicit HeldOffsets(const ops::Offsets& offsets) : offsets_(offsets) {}
@@ -36,7 +36,7 @@ nn::DecoderState* held(nn::DecoderState& state) {
   return &state;
 }
 
-/// Layers, the norm behind them and what is shared by them.
+/// A stack of layers with its final norm and shared bias.
 template <class Layer>
 struct Stack {
   std::optional<RelativeBias> bias;
@@ -50,8 +50,8 @@ struct Stack {
     for (int i = 0; i < depth; ++i) layers.emplace_back(scope / "layers" / i, config, state...);
   }
 
-  /// x [T, d_model] through all layers; `along` is what they attend along. `states`, unless null, receives x and then
-  /// every layer's output.
+  /// Maps x [T, d_model] through all layers. `along` holds the sequences that they attend to. If `states` is not null,
+  /// it receives x and then every layer's output.
   template <class Along>
   Variable run(Context& context, const Variable& x, Along& along, double dropout, std::vector<Variable>* states) const {
     const Variable shared = bias ? (*bias)(context) : Variable{};
