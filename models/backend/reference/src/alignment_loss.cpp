@@ -9,7 +9,7 @@
 namespace dragoman::backend::reference {
 namespace {
 
-/// The loss for a row's mean weights and its wanted ones, and d(loss)/d(mean) in place of the mean weights.
+/// Returns the loss for a row's mean weights and target weights. Replaces the mean weights by d(loss)/d(mean).
 double alignment_loss(ops::AlignmentCost cost, std::vector<double>& mean, const std::vector<double>& wanted) {
   double loss = 0;
   double mass = 0;

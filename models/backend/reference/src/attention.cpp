@@ -10,16 +10,16 @@
 namespace dragoman::backend::reference {
 namespace {
 
-/// One head of one query row: which keys it sees and where its weights are kept.
+/// One head of one query row: the keys that it sees, and the positions of its weights.
 struct Query {
-  std::int64_t row;           ///< in q and y
+  std::int64_t row;           ///< row in q and y
   std::int64_t first_key;     ///< row in k and v
   std::int64_t keys;          ///< n: keys of the sequence
-  std::int64_t visible;       ///< the first so many of them are seen
-  std::int64_t first_col;     ///< of the head
-  std::int64_t first_weight;  ///< flat index of its weight of key 0
+  std::int64_t visible;       ///< the number of keys that it sees, from the first
+  std::int64_t first_col;     ///< first column of the head
+  std::int64_t first_weight;  ///< flat index of its weight for key 0
   std::int64_t head;
-  std::int64_t place;  ///< of the query among the keys
+  std::int64_t place;  ///< position of the query among the keys
 };
 
 std::int64_t visible_keys(bool causal, std::int64_t i, std::int64_t queries, std::int64_t keys) {
@@ -29,7 +29,7 @@ std::int64_t visible_keys(bool causal, std::int64_t i, std::int64_t queries, std
 template <class Visitor>
 void for_each_query(const ops::AttentionArguments& arguments, Visitor&& visit) {
   const std::int64_t width = arguments.q.cols / arguments.heads;
-  std::int64_t weights = 0;  // of the sequences before
+  std::int64_t weights = 0;  // of the previous sequences
   for (std::int64_t b = 0; b + 1 < arguments.q_offsets.size(); ++b) {
     const std::int64_t q_begin = arguments.q_offsets[b];
     const std::int64_t k_begin = arguments.k_offsets[b];
@@ -43,7 +43,7 @@ void for_each_query(const ops::AttentionArguments& arguments, Visitor&& visit) {
   }
 }
 
-/// The row of a table of biases for key j, as seen from where the query stands.
+/// Returns the row in a table of biases for key j and a query at position `place`.
 std::int64_t bias_row(const Matrix& bias, std::int64_t j, std::int64_t place) {
   const std::int64_t reach = (bias.rows() - 1) / 2;
   return reach + std::clamp(j - place, -reach, reach);
@@ -64,7 +64,7 @@ void softmax_in_place(std::vector<double>& scores) {
   for (double& score : scores) score = std::exp(score);
 }
 
-/// Flow of the gradient through one query: dy -> weights -> scores -> q, k and v.
+/// The flow of the gradient through one query: dy -> weights -> scores -> q, k and v.
 class QueryBackward {
  public:
   explicit QueryBackward(const ops::AttentionBackwardArguments& arguments)
@@ -115,7 +115,8 @@ class QueryBackward {
   std::vector<double> weight_gradients_;
 };
 
-/// Columns from `col` on of a row of F64, or of what else pools are kept in, in `buffer`, which has the wanted size.
+/// Returns the columns of a row starting at `col`. A row that is not F64 is converted into `buffer`, which has the
+/// required size.
 const double* wide_row(const Tensor& pool, std::int64_t row, std::int64_t col, std::vector<double>& buffer) {
   if (pool.dtype == tensor::DType::kF64) return pool.row<double>(row) + col;
   for (std::size_t i = 0; i < buffer.size(); ++i)

@@ -29,7 +29,7 @@ double gelu_slope(double x) {
 double swish_slope(double x) {
   return sigmoid(x) * (1 + x * (1 - sigmoid(x)));
 }
-/// Of the approximation of gelu: x * sigmoid(2 u(x)) with u = sqrt(2 / pi) * (x + 0.044715 x^3).
+/// gelu_tanh(x) = x * sigmoid(2 u(x)) with u = sqrt(2 / pi) * (x + 0.044715 x^3).
 constexpr double kCubic = 0.044715;
 double gelu_tanh_argument(double x) {
   return std::sqrt(2 / std::numbers::pi) * (x + kCubic * x * x * x);

@@ -20,7 +20,7 @@ double variance_of_row(const Matrix& x, std::int64_t i, double mean) {
   return sum / static_cast<double>(x.cols());
 }
 
-/// The averages over a row that the gradient of x needs: of g = dy * gain, and of g times the normalised x.
+/// The means over a row that the gradient of x needs: of g = dy * gain, and of g times the normalised x.
 struct RowAverages {
   double g = 0;
   double g_normalised = 0;

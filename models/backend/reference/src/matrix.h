@@ -8,10 +8,10 @@
 
 namespace dragoman::backend::reference {
 
-/// A tensor of doubles, element by element. An empty tensor gives a matrix that is false and must not be read.
+/// Element access to a tensor of doubles. An empty tensor gives a matrix that is false and must not be read.
 class Matrix {
  public:
-  /// Error{kUnsupported} naming `op` unless the tensor is F64 (or empty).
+  /// Error{kUnsupported}, which names `op`, unless the tensor is F64 or empty.
   Matrix(const tensor::Tensor& tensor, std::string_view op) : tensor_(tensor) {
     core::require(tensor.empty() || tensor.dtype == tensor::DType::kF64, core::ErrorCode::kUnsupported,
                   "{}: the reference backend computes with F64 only, not with {}", op, tensor::describe(tensor));
@@ -36,7 +36,7 @@ class Matrix {
   tensor::Tensor tensor_;
 };
 
-/// The matrix behind a gradient target, ready to be added to: zeroed unless the target accumulates.
+/// Returns the matrix of a gradient target, ready for adding: zeroed unless the target accumulates.
 inline Matrix ready_to_add(const autograd::GradientTarget& target, std::string_view op) {
   Matrix matrix(target.value, op);
   if (matrix && !target.accumulate) matrix.fill(0);

@@ -14,7 +14,7 @@ namespace {
 using tensor::ComputeType;
 using tensor::DType;
 
-/// The numbers that are multiplied; what rounding to the compute type makes of a weight.
+/// The values that are multiplied: a weight after rounding to the compute type.
 class PackedMatrix final : public tensor::PackedWeight {
  public:
   PackedMatrix(const tensor::StoredMatrix& weight, ComputeType type)
@@ -106,7 +106,7 @@ double WeightReader::product(std::int64_t n) const {
   double sum = 0;
   for (std::int64_t k = 0; k < cols_; ++k) sum += x_[static_cast<std::size_t>(k)] * data_[n * stride_ + k];
   if (scales_ == nullptr) return sum;
-  // The sum is a whole number, exact so far; the rest is in fp32.
+  // The sum is an exact integer up to here; the rest is in fp32.
   return static_cast<float>(sum) * (x_scale_ * scales_[n]);
 }
 

@@ -54,7 +54,7 @@ std::vector<std::int32_t> best_first(const std::vector<double>& ranks) {
   return order;
 }
 
-/// Logits before masks, edits and temperature to what row r of the results holds.
+/// Turns the logits of row r into its results: applies masks, edits and temperature, and selects.
 void choose(const ops::ProjectTopKArguments& arguments, std::int64_t r, std::vector<double>& row) {
   const Matrix log_probabilities(arguments.log_probabilities, "project_top_k");
   const Matrix scored(arguments.scored_log_probabilities, "project_top_k");
@@ -73,7 +73,7 @@ void choose(const ops::ProjectTopKArguments& arguments, std::int64_t r, std::vec
   }
 }
 
-/// Which token stands in which column, with its bias: there is nothing to be won by more.
+/// The token and the bias of each column. The reference does not need more.
 class ShortlistTokens final : public ops::ShortlistOutputs {
  public:
   explicit ShortlistTokens(std::int64_t columns)
@@ -129,7 +129,7 @@ void kernel(Context&, const ops::ProjectShortlistTopKArguments& arguments) {
   WeightReader weight(top_k.packed, "project_shortlist_top_k");
   std::vector<double> row(static_cast<std::size_t>(weight.rows()));
   for (std::int64_t r = 0; r < hidden.rows(); ++r) {
-    // What is read without having been listed shows.
+    // NaN reveals reads of tokens that are not in the shortlist.
     std::ranges::fill(row, std::numeric_limits<double>::quiet_NaN());
     weight.take_row(&hidden(r, 0));
     const ops::ShortlistRange range = top_k.shortlist_of_row[r];

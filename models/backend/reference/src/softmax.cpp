@@ -17,7 +17,7 @@ void log_softmax_in_place(std::span<double> values) {
   if (maximum == kNothing) return;
   double sum = 0;
   for (const double value : values) sum += std::exp(value - maximum);
-  // The maximum goes first: added to log(sum) it could swallow it.
+  // The maximum is subtracted first, because adding it to log(sum) could lose log(sum).
   for (double& value : values) value = (value - maximum) - std::log(sum);
 }
 

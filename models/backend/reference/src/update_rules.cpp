@@ -44,7 +44,7 @@ void kernel(Context&, const ops::SgdArguments& arguments) {
 
 namespace {
 
-/// Of f(i, j) over all elements.
+/// Returns the mean of f(i, j) over all elements.
 template <class Function>
 double mean_of(const Matrix& shape, const Function& f) {
   double sum = 0;
@@ -53,7 +53,7 @@ double mean_of(const Matrix& shape, const Function& f) {
   return sum / static_cast<double>(shape.rows() * shape.cols());
 }
 
-/// Of the moments of rows, or of columns: those of the one index over the other.
+/// Updates the moments of rows or of columns from the means over the other index.
 template <class Function>
 void update_factor(const Matrix& moment, std::int64_t others, double b, const Function& square) {
   for (std::int64_t k = 0; k < moment.cols(); ++k) {
