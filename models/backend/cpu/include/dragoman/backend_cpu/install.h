@@ -14,8 +14,9 @@ namespace dragoman::backend::cpu {
 /// scratch memory from context.arena(). They may run in any number of contexts concurrently.
 void install_kernels(tensor::KernelTable& table);
 
-/// Returns the type for inference. With 32-bit sums of byte products (VNNI, AMX), int8 is by far the fastest and `auto`
-/// selects it. Without them, int8 has narrow activations, and `auto` is fp32.
+/// Returns the type for inference. kI8 selects int8 with narrow activations (kI8Narrow) unless oneDNN adds byte
+/// products in 32 bits (VNNI, AMX). `auto` is int8 with VNNI or AMX, and with AVX2 without AVX-512. Otherwise it is
+/// fp32.
 tensor::ComputeType inference_type(tensor::ComputeChoice choice);
 /// Returns the type for training: fp32 or bf16. `auto` is bf16 where its products are faster: with AMX, and with
 /// AVX512_BF16 on AMD processors. Error{kUnsupported} for int8.
