@@ -11,11 +11,11 @@ using tensor::Context;
 using tensor::PackedWeight;
 using tensor::Tensor;
 
-/// The kernel with these arguments, which does what their comment promises: a specialisation for each key of
-/// ops::kKernels. Without it the library does not link.
+/// The kernel with these arguments, as their comment specifies it. There is a specialisation for each key of
+/// ops::kKernels; a missing one is a link error.
 template <class Arguments>
 void kernel(Context& context, const Arguments& arguments);
-/// That of ops::kPackWeight.
+/// The kernel of ops::kPackWeight.
 std::unique_ptr<PackedWeight> kernel(Context& context, const tensor::StoredMatrix& weight, tensor::ComputeType type);
 
 }  // namespace dragoman::backend::cpu

@@ -31,7 +31,7 @@ void activation_backward_tile(const ops::ActivationBackwardArguments& arguments,
   visit_activation(arguments.activation, [&](auto function) HWY_ATTR {
     for (std::int64_t r = tile.row_begin; r < tile.row_end; ++r) {
       const float* dy = arguments.dy.row<float>(r) + tile.col_begin;
-      // Each function needs one of x and y and ignores the other, which may be missing.
+      // Each function reads one of x and y. The other may be missing, and the value passed for it is ignored.
       const float* x = arguments.x.empty() ? dy : arguments.x.row<float>(r) + tile.col_begin;
       const float* y = arguments.y.empty() ? x : arguments.y.row<float>(r) + tile.col_begin;
       float* dx = arguments.dx.row<float>(r) + tile.col_begin;

@@ -7,12 +7,12 @@
 
 namespace dragoman::backend::cpu {
 
-/// Queries that are looked at together; their scores stay in the first-level cache.
+/// Queries that are processed together; their scores stay in the first-level cache.
 inline constexpr std::int64_t kQueryBlock = 16;
 /// (Sequence, head) pairs per block of work.
 inline constexpr std::int64_t kUnitsPerBlock = 8;
 
-/// Keys are padded to this many, a multiple of every vector length, so that rows of scores are whole vectors.
+/// Rounds a number of keys up to a multiple of every vector length, so that rows of scores are whole vectors.
 inline std::int64_t padded_keys(std::int64_t keys) {
   return (keys + 15) / 16 * 16;
 }
@@ -26,10 +26,10 @@ struct AttentionUnit {
   std::int64_t first_key;
   std::int64_t keys;
   std::int64_t col;           ///< first column of the head
-  std::int64_t head_size;     ///< number of its columns
+  std::int64_t head_size;     ///< number of columns
   std::int64_t first_weight;  ///< flat index of the sequence's first weight
 
-  /// `first_weights` has the flat index of the first weight of every sequence.
+  /// `first_weights` contains the flat index of every sequence's first weight.
   AttentionUnit(const ops::AttentionArguments& arguments, const std::int64_t* first_weights, std::int64_t index)
       : sequence(index / arguments.heads),
         head(index % arguments.heads),
@@ -41,11 +41,11 @@ struct AttentionUnit {
         head_size(arguments.q.cols / arguments.heads),
         first_weight(first_weights[sequence]) {}
 
-  /// Keys that query `i` sees.
+  /// The number of keys that query `i` sees.
   std::int64_t visible(bool causal, std::int64_t i) const noexcept {
     return causal ? std::clamp<std::int64_t>(i + keys - queries + 1, 0, keys) : keys;
   }
-  /// Flat index of the weight of query `i` and the first key.
+  /// The flat index of the weight of query `i` and the first key.
   std::int64_t weight_index(std::int64_t i) const noexcept { return first_weight + (head * queries + i) * keys; }
 };
 
@@ -53,7 +53,7 @@ inline std::int64_t attention_units(const ops::AttentionArguments& arguments) {
   return std::max<std::int64_t>(0, arguments.q_offsets.size() - 1) * arguments.heads;
 }
 
-/// In scratch memory: for AttentionUnit.
+/// Returns the `first_weights` of AttentionUnit, in scratch memory.
 inline const std::int64_t* first_weights_of(tensor::Context& context, const ops::AttentionArguments& arguments) {
   const std::int64_t sequences = arguments.q_offsets.size() - 1;
   auto* first =
@@ -67,7 +67,8 @@ inline const std::int64_t* first_weights_of(tensor::Context& context, const ops:
   return first;
 }
 
-/// The table of biases by distance with the rows of its heads end to end, in scratch memory; nullptr: there is none.
+/// Returns the table of biases by distance with the rows of each head end to end, in scratch memory; nullptr if there
+/// is none.
 inline const float* bias_by_head(tensor::Context& context, const ops::AttentionArguments& arguments) {
   const tensor::Tensor& bias = arguments.bias;
   if (bias.empty()) return nullptr;
@@ -77,22 +78,22 @@ inline const float* bias_by_head(tensor::Context& context, const ops::AttentionA
   return turned;
 }
 
-/// What the keys of a row of scores get of a head's biases: those up to `near` the first bias, those from `far` on the
-/// last, and those between the ones from `first` on.
+/// The biases for a row of scores: keys before `near` get the first bias, keys from `far` on the last, and the keys
+/// between them consecutive biases starting at `first`.
 struct BiasOfRow {
   std::int64_t near;
   std::int64_t far;
   std::int64_t first;
 
-  /// For the query that stands at key `place`, of which `keys` keys are looked at.
+  /// For a query at position `place` among the keys. The first `keys` of them are used.
   BiasOfRow(std::int64_t place, std::int64_t reach, std::int64_t keys)
       : near(std::clamp<std::int64_t>(place - reach, 0, keys)),
         far(std::clamp<std::int64_t>(place + reach, near, keys)),
         first(near - place + reach) {}
 };
 
-/// Runs kernel(first_weights, first unit, last unit, scratch) over all units. scratch_floats(unit) says how much
-/// scratch memory a unit needs.
+/// Runs kernel(first_weights, first unit, last unit, scratch) over all units. scratch_floats(unit) returns the number
+/// of floats of scratch memory that a unit needs.
 template <class ScratchFloats, class Kernel>
 void for_each_unit(tensor::Context& context, const ops::AttentionArguments& arguments,
                    const ScratchFloats& scratch_floats, const Kernel& kernel) {

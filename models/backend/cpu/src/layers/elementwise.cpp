@@ -44,7 +44,7 @@ void clear_tile(const ops::ScaleArguments& arguments, const Tile& tile) {
 }
 
 void scale_tile(const ops::ScaleArguments& arguments, const Tile& tile) {
-  // 0 * NaN is NaN, but x may be fresh memory that is to be cleared.
+  // 0 * NaN is NaN, but x may be uninitialised memory that is being cleared.
   if (arguments.factor == 0 && !arguments.accumulate) return clear_tile(arguments, tile);
   const Floats factor = set(static_cast<float>(arguments.factor));
   for (std::int64_t r = tile.row_begin; r < tile.row_end; ++r) {

@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dragoman::backend::cpu {
 namespace HWY_NAMESPACE {
 
-/// `buffer` is for a row of a table that does not hold floats.
+/// `buffer` receives a row of a table that does not contain floats.
 HWY_INLINE void look_up_row(const ops::EmbeddingArguments& arguments, std::int64_t t, float* buffer) {
   const float* token = float_row(arguments.table.values, arguments.table.scales, arguments.ids[t], buffer);
   const float* position = arguments.position_table.empty()
@@ -50,7 +50,7 @@ void embedding_rows(const ops::EmbeddingArguments& arguments, const DropoutMask&
   }
 }
 
-/// Adds columns [begin, end) of all rows to those of the table, in ascending order of rows.
+/// Adds columns [begin, end) of all rows to the table's columns, in ascending order of rows.
 void embedding_backward_cols(const ops::EmbeddingBackwardArguments& arguments, const DropoutMask& mask,
                              std::int64_t begin, std::int64_t end) {
   const Tensor& table = arguments.dtable.value;
@@ -89,8 +89,8 @@ HWY_EXPORT(embedding_backward_cols);
 
 namespace {
 
-/// Columns per block of the backward pass. Splitting by columns keeps the order of summation without sorting the ids;
-/// 64 floats are a few cache lines, and blocks never share one in an aligned table.
+/// Columns per block of the backward pass. Splitting by columns keeps the order of summation without sorting the ids.
+/// 64 floats are a few cache lines, and blocks of an aligned table never share one.
 constexpr std::int64_t kSliceCols = 64;
 
 }  // namespace

@@ -9,19 +9,19 @@
 namespace dragoman::backend::cpu {
 namespace {
 
-/// Rows of x that are treated together.
+/// Rows of x that are processed together.
 constexpr std::int64_t kBlockRows = 256;
 
 const float* data_of(const Tensor& bias) {
   return bias.empty() ? nullptr : bias.as<float>();
 }
 
-/// Whether threads do more by sharing the products of few rows than this thread does by keeping them in its cache.
+/// Returns true if sharing the products of few rows among threads is faster than keeping them in one thread's cache.
 bool worth_sharing(const Context& context, const Panel& in, std::int64_t rows) {
   return parts_worth_sharing(context.executor(), in, rows) > 1;
 }
 
-/// Both weights are a panel of int8 each.
+/// The int8 case. Each weight is a single panel.
 class Int8FeedForward {
  public:
   Int8FeedForward(Context& context, const ops::FeedForwardArguments& arguments)

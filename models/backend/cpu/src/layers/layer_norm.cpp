@@ -23,7 +23,8 @@ struct RowStatistics {
   float inverse_deviation;
 };
 
-/// The variance is taken around the mean in a second pass: a single pass over squares cancels where the mean is large.
+/// Computes the variance around the mean in a second pass, because a single pass over squares cancels if the mean is
+/// large.
 HWY_INLINE RowStatistics statistics_of(const float* x, std::size_t cols, double epsilon, bool about_mean) {
   const auto count = static_cast<float>(cols);
   const float mean =

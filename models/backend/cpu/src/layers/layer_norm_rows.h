@@ -6,8 +6,8 @@
 
 namespace dragoman::backend::cpu {
 
-/// Layer normalisation of `sum`, with or without the residual connection before it: an empty `residual` means that
-/// `sum` is given.
+/// Layer normalisation of `sum`, optionally with the residual connection before it. An empty `residual` means that
+/// `sum` is an input.
 struct LayerNormRows {
   tensor::Tensor residual;
   tensor::Tensor x;
@@ -19,11 +19,11 @@ struct LayerNormRows {
   tensor::Tensor y;
   tensor::Tensor mean;
   tensor::Tensor inverse_deviation;
-  bool centred = true;  ///< else the mean is taken to be 0, and there is no bias
+  bool centred = true;  ///< false: the mean is taken as 0, and there is no bias
 };
 
-/// Its gradients. Without a residual connection `dsum` and `dx` are empty, and `dresidual` is the gradient of the
-/// input. Without a mean it is 0, and so is its part in the gradient.
+/// The gradients of LayerNormRows. Without a residual connection, `dsum` and `dx` are empty and `dresidual` is the
+/// gradient of the input. Without a mean, the mean and its part of the gradient are 0.
 struct LayerNormBackwardRows {
   tensor::Tensor sum;
   tensor::Tensor gain;

@@ -16,7 +16,7 @@ char* row_of(const Tensor& tensor, std::int64_t row) {
          static_cast<std::size_t>(row * tensor.stride) * tensor::size_of(tensor.dtype);
 }
 
-/// Bytes of a row.
+/// The size of a row in bytes.
 std::size_t width_of(const Tensor& tensor) {
   return static_cast<std::size_t>(tensor.cols) * tensor::size_of(tensor.dtype);
 }

@@ -22,7 +22,7 @@ namespace {
 
 using onednn::Layout;
 
-/// The distances along a dimension in bytes; none if there is more in the memory than the elements, such as sums that
+/// Returns the byte offsets along a dimension. Empty if the memory contains more than the elements, such as sums that
 /// correct for signs.
 std::vector<std::size_t> distances(GemmElements elements, std::int64_t inputs, std::int64_t outputs,
                                    std::size_t dimension) {
@@ -36,7 +36,7 @@ std::vector<std::size_t> distances(GemmElements elements, std::int64_t inputs, s
   return result;
 }
 
-/// The longest power of 2 of elements that everywhere follow one another.
+/// Returns the largest power of 2 such that runs of this many elements are contiguous everywhere.
 std::size_t dense_run(const std::vector<std::size_t>& distances, std::size_t size) {
   std::size_t run = 1;
   const auto dense = [&](std::size_t length) {
@@ -53,7 +53,7 @@ std::uint32_t bits_of(float value) {
   return std::bit_cast<std::uint32_t>(value);
 }
 
-/// Each output stands at two places at least.
+/// Compares products before and after copying, with each output at two positions at least.
 bool probe(GemmElements elements, std::int64_t inputs, std::int64_t from_outputs, std::int64_t to_outputs) {
   const OutputCopier copier(elements, inputs, from_outputs, to_outputs);
   if (!copier.possible()) return false;
@@ -70,7 +70,7 @@ bool probe(GemmElements elements, std::int64_t inputs, std::int64_t from_outputs
   const std::vector<float> expected = product_of(from.matrix, x, rows);
   const std::int64_t fills = 2 * ((from_outputs + to_outputs - 1) / to_outputs) + 1;
   for (std::int64_t fill = 0; fill < fills; ++fill) {
-    // By an odd step, so that an output is never twice at the same place of a vector.
+    // The odd step gives an output a different position within vectors in each round.
     const auto source = [&](std::int64_t column) { return (fill * (to_outputs / 2 + 1) + column) % from_outputs; };
     for (std::int64_t column = 0; column < to_outputs; ++column)
       copier.copy(from.matrix, source(column), to.matrix, column);
@@ -108,7 +108,7 @@ void OutputCopier::copy(const PackedMatrix& from, std::int64_t output, const Pac
                         to.storage(), to_output);
   const auto* source = static_cast<const std::byte*>(from.storage()) + from_outputs_[static_cast<std::size_t>(output)];
   auto* target = static_cast<std::byte*>(to.storage()) + to_outputs_[static_cast<std::size_t>(to_output)];
-  constexpr std::size_t kUsualBytes = 4;  // what the layouts for dot products of bytes, and of bf16, have
+  constexpr std::size_t kUsualBytes = 4;  // as in the layouts for dot products of bytes and of bf16
   if (run_bytes_ == kUsualBytes)
     for (const Run& run : runs_) std::memcpy(target + run.to, source + run.from, kUsualBytes);
   else

@@ -15,10 +15,11 @@
 namespace dragoman::backend::cpu {
 namespace {
 
-/// What kernels are chosen for; as for whole weights, whose shape may be the same.
+/// The row count for which layouts are chosen. Whole weights must use the same one, because a part and a whole weight
+/// may have the same shape.
 constexpr std::int64_t kRowsOfLayout = 64;
 
-/// Outputs that lie in one block, and so cannot be separated.
+/// Returns the number of outputs in one block, which cannot be separated.
 std::int64_t block_outputs(const Blocks& blocks) {
   std::int64_t count = 1;
   for (std::size_t i = 0; i < blocks.sizes.size(); ++i)
@@ -28,7 +29,7 @@ std::int64_t block_outputs(const Blocks& blocks) {
 
 class Parts final : public OutputParts {
  public:
-  /// nullptr: see output_parts().
+  /// Returns nullptr if output_parts() does.
   static std::unique_ptr<Parts> make(const WeightShape& shape) {
     const onednn::Layout& whole = packed_shape(shape).layout;
     const Blocks blocks = blocks_of(whole);
@@ -65,7 +66,8 @@ class Parts final : public OutputParts {
 
   WeightShape shape_of(std::int64_t outputs) const { return {shape_.elements, outputs, shape_.inputs}; }
 
-  /// Whether a weight of `outputs` is packed as so many outputs of the whole are. Padding would be written to.
+  /// Returns true if a weight of `outputs` has the same packing as this many outputs of the whole. Padding would be
+  /// overwritten.
   static bool lies_in(const onednn::Layout& layout, const Blocks& whole, std::int64_t outputs) {
     const Blocks blocks = blocks_of(layout);
     if (blocks.strides.empty() || blocks.sizes != whole.sizes || blocks.dimensions != whole.dimensions) return false;
@@ -75,7 +77,7 @@ class Parts final : public OutputParts {
            (one_block || blocks.strides[kOutputs] == whole.strides[kOutputs]);
   }
 
-  /// Some thousand sums: two orders of summation often round to the same bits.
+  /// Compares some thousand sums, because two orders of summation often round to the same bits.
   bool probe(std::int64_t rows) const {
     constexpr std::int64_t kEnoughSums = 4096;
     const ProbeMatrix whole(shape_.elements, shape_.outputs, shape_.inputs,

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <vector>
 
-/// Where the elements of a weight lie that oneDNN has packed.
+/// Positions of the elements in a weight that oneDNN has packed.
 namespace dragoman::backend::cpu {
 
-constexpr std::size_t kInputs = 0;  // the dimensions of packed weights, in oneDNN's order
+constexpr std::size_t kInputs = 0;  // dimensions of packed weights, in oneDNN's order
 constexpr std::size_t kOutputs = 1;
 
 /// A blocked layout: outer strides, and dense blocks inside, the last one innermost.
@@ -21,16 +21,17 @@ struct Blocks {
   std::vector<onednn::Dimension> padded{};
 };
 
-/// Nothing of a layout that is not of this kind.
+/// Returns an empty value for a layout of another kind.
 Blocks blocks_of(const onednn::Layout& layout);
 
-/// Whether the memory holds the elements, with what pads them, and nothing else, such as sums that correct for signs.
+/// Returns true if the memory contains only the elements and their padding, and no sums that correct for signs.
 bool holds_elements_only(const onednn::Layout& layout, const Blocks& blocks, std::size_t element_bytes);
 
-/// How far index i of one dimension is from index 0, in elements. What all dimensions add up to is the address.
+/// Returns the distance of index i of one dimension from index 0, in elements. The address of an element is the sum
+/// over all dimensions.
 std::size_t distance(const Blocks& blocks, std::size_t dimension, std::int64_t i);
 
-/// Bytes of an element of a weight.
+/// The size of a weight's element in bytes.
 std::size_t element_bytes(GemmElements elements);
 
 }  // namespace dragoman::backend::cpu

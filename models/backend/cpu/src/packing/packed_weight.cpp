@@ -14,7 +14,7 @@ namespace {
 
 using tensor::is_int8;
 
-/// Rounded up so that what follows so many bytes, or floats, is aligned.
+/// Rounds a number of bytes or floats up, so that the data after them is aligned.
 std::size_t aligned(std::size_t count) {
   constexpr std::size_t kAlignment = 64;
   return (count + kAlignment - 1) / kAlignment * kAlignment;
@@ -34,16 +34,16 @@ std::size_t storage_bytes(const tensor::StoredMatrix& weight, tensor::ComputeTyp
   return bytes;
 }
 
-/// Without fast products of bf16, floats that bf16 holds are multiplied: the products are exact either way. So they are
-/// for an odd number of inputs, where AMX takes pairs and so multiplies the first value of the next row by 0, which is
-/// NaN if that value is not finite.
+/// Without fast bf16 products, values rounded to bf16 are multiplied as floats, which gives the same exact products.
+/// This also applies to an odd number of inputs: AMX multiplies pairs, and so multiplies the first value of the next
+/// row by 0, which is NaN if that value is not finite.
 GemmElements gemm_elements(tensor::ComputeType type, std::int64_t inputs) {
   if (is_int8(type)) return GemmElements::kI8;
   return type == tensor::ComputeType::kBF16 && has_fast_bf16() && inputs % 2 == 0 ? GemmElements::kBF16
                                                                                   : GemmElements::kF32;
 }
 
-/// Rows of a weight as whole numbers, with the scale of each.
+/// Rows of a weight as integers, with the scale of each row.
 struct Numbers {
   std::vector<std::int8_t> values;
   std::vector<float> scales;
@@ -105,8 +105,8 @@ struct RowChunk {
   std::int64_t bucket;
 };
 
-/// The next rows to multiply when `rest` are left: padded if that wastes at most a third, else as many as fill a
-/// bucket.
+/// Returns the next rows to multiply when `rest` are left. They are padded to a bucket if that wastes at most a third;
+/// otherwise they fill a smaller bucket.
 RowChunk next_chunk(std::span<const std::int64_t> buckets, std::int64_t rest) {
   if (rest >= buckets.back()) return {buckets.back(), buckets.back()};
   const auto up = std::ranges::lower_bound(buckets, rest);
@@ -115,7 +115,8 @@ RowChunk next_chunk(std::span<const std::int64_t> buckets, std::int64_t rest) {
   return {*std::prev(up), *std::prev(up)};
 }
 
-/// x with `bucket` rows and no gaps: itself if it is so already, else a copy in `padded` with zero rows at its end.
+/// Returns x with `bucket` rows and without gaps: x itself if possible, otherwise a copy in `padded` with zero rows at
+/// its end.
 const float* pad_rows(const FloatRows& x, std::int64_t bucket, float* padded) {
   if (x.rows == bucket && (x.stride == x.cols || x.rows == 1)) return x.data;
   for (std::int64_t r = 0; r < x.rows; ++r) std::copy_n(x.data + r * x.stride, x.cols, padded + r * x.cols);
@@ -123,7 +124,8 @@ const float* pad_rows(const FloatRows& x, std::int64_t bucket, float* padded) {
   return padded;
 }
 
-/// x as the matrix multiplies it, with `bucket` rows: in `scratch`, or x itself. `scales` are those of int8.
+/// Returns x in the form that the matrix multiplies, with `bucket` rows: in `scratch`, or x itself. `scales` receives
+/// the scales of int8 rows.
 const void* multiplicand(const Panel& panel, const FloatRows& x, std::int64_t bucket, void* scratch, float* scales) {
   const auto rest = static_cast<std::size_t>((bucket - x.rows) * x.cols);
   const std::int64_t end = x.rows * x.cols;
@@ -150,7 +152,7 @@ Dequantization dequantization_of(const Panel& panel, const float* row_scales) {
   return {row_scales, panel.scales.data(), panel.zero_sums.data()};
 }
 
-/// Where a chunk's product goes: to its place in y if it has no gaps and fills the bucket, else to `padded`.
+/// Returns the place of a chunk's product: in y if it has no gaps and fills the bucket, otherwise `padded`.
 ProductRows place_of_product(const ProductRows& y, std::int64_t begin, std::int64_t cols, RowChunk chunk,
                              float* padded) {
   const bool direct = y.data != nullptr && chunk.rows == chunk.bucket && (y.stride == cols || chunk.rows == 1);
@@ -228,8 +230,8 @@ void multiply_numbers(const Panel& panel, std::uint8_t* x, const float* scales, 
   }
 }
 
-/// Measured: handing a part over takes 0.2 to 0.5 us, in which a core reads about a quarter of kLeastBytes. Beyond
-/// kFreeRows, products take longer than reading the weight.
+/// Measured: passing a part to another thread takes 0.2 to 0.5 us. In this time a core reads about a quarter of
+/// kLeastBytes. Beyond kFreeRows rows, products take longer than reading the weight.
 std::int64_t parts_worth_sharing(const core::Executor& executor, const Panel& panel, std::int64_t rows) {
   constexpr std::int64_t kLeastBytes = 65536;
   constexpr std::int64_t kFreeRows = 8;

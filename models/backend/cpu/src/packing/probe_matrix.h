@@ -8,18 +8,18 @@
 
 #include <dragoman/tensor/arena.h>
 
-/// What products are tried out with, to see which bits they give.
+/// Inputs for trial products, which show the bits that a kernel produces.
 namespace dragoman::backend::cpu {
 
-/// Noise whose sums round; of another `state` another one.
+/// Returns noise whose sums round. Different values of `state` give different noise.
 std::vector<std::byte> probe_values(GemmElements elements, std::int64_t count, std::uint32_t state);
 
-/// A matrix with memory of its own.
+/// A matrix that owns its memory.
 struct ProbeMatrix {
   tensor::Buffer storage;
   PackedMatrix matrix;
 
-  /// Of zeros.
+  /// Creates a matrix of zeros.
   ProbeMatrix(GemmElements elements, std::int64_t outputs, std::int64_t inputs);
   ProbeMatrix(GemmElements elements, std::int64_t outputs, std::int64_t inputs, const void* weight);
 };

@@ -17,12 +17,13 @@ namespace {
 
 using onednn::Layout;
 
-// Row counts that padding rounds up to: at most a third more, and nothing above 256, where AVX2 kernels were seen to
-// change their order of summation.
+// Row counts that padding rounds up to, at most a third more than the rows. None is above 256, because AVX2 kernels
+// were observed to change their order of summation there.
 constexpr std::array<std::int64_t, 14> kBuckets = {1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256};
 constexpr std::int64_t kReferenceBucket = 64;
 
-/// Cheap numbers between -1 and 1 for the probe; what they are does not matter, only that sums over them round.
+/// Returns cheap pseudo-random values between -1 and 1 for the probe. Their only required property is that sums of them
+/// round.
 std::vector<float> noise(std::int64_t count, std::uint32_t seed) {
   std::vector<float> values(static_cast<std::size_t>(count));
   std::uint32_t state = seed;
@@ -33,7 +34,7 @@ std::vector<float> noise(std::int64_t count, std::uint32_t seed) {
   return values;
 }
 
-/// Floats as elements of a product whose sums round.
+/// Converts floats to elements of a product whose sums round.
 std::vector<std::byte> as_elements(GemmElements elements, const std::vector<float>& values) {
   const auto floats = std::as_bytes(std::span(values));
   if (elements == GemmElements::kF32) return {floats.begin(), floats.end()};
@@ -45,7 +46,7 @@ std::vector<std::byte> as_elements(GemmElements elements, const std::vector<floa
   return bytes;
 }
 
-/// Multiplies rows in products of several sizes. Its memory serves all of them.
+/// Multiplies rows in products of several sizes, reusing its memory.
 class RowProbe {
  public:
   RowProbe(const WeightShape& shape, const dnnl::memory& weights)
@@ -54,8 +55,8 @@ class RowProbe {
         count_(std::clamp<std::int64_t>((kEnoughSums + shape.outputs - 1) / shape.outputs, 1, kMaxRows)),
         rows_(as_elements(shape.elements, noise(count_ * shape.inputs, 1))) {}
 
-  /// The results of all rows, end to end, if each is the same in every product of `size` rows and at every place where
-  /// it is tried; else nothing.
+  /// Returns the results of all rows, end to end. Returns an empty vector if a row differs between products of `size`
+  /// rows or between positions.
   std::vector<float> results(std::int64_t size) {
     std::vector<float> found(static_cast<std::size_t>(count_ * shape_.outputs));
     std::vector<bool> known(static_cast<std::size_t>(count_));
@@ -76,12 +77,12 @@ class RowProbe {
   }
 
  private:
-  /// Two orders of summation often round to the same bits, so enough sums are taken that a difference shows: some
-  /// thousands.
+  /// The number of sums. Two orders of summation often round to the same bits, so some thousand sums are compared.
   static constexpr std::int64_t kEnoughSums = 4096;
   static constexpr std::int64_t kMaxRows = 256;
 
-  /// Kernels treat the last few columns and rows by themselves: at each place those, too, give some dozens of sums.
+  /// Kernels process the last few columns and rows separately. This number of rows gives some dozens of sums of them at
+  /// each position.
   std::int64_t rows_per_place() const {
     constexpr std::int64_t kColumns = 16;
     constexpr std::int64_t kSums = 64;
@@ -90,7 +91,7 @@ class RowProbe {
     return std::min(count_, std::max(kFewest, kSums / last_columns));
   }
 
-  /// y_ = the product of `size` rows, the first of which is number `first`.
+  /// Computes y_, the product of `size` rows starting with row `first`.
   void multiply(std::int64_t size, std::int64_t first) {
     const std::size_t width = rows_.size() / static_cast<std::size_t>(count_);
     x_.resize(static_cast<std::size_t>(size) * width);
@@ -114,12 +115,12 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-/// A single row is multiplied in any layout.
+/// A single row can be multiplied in any layout.
 bool multiplies_in(const Layout& layout, const WeightShape& shape, std::int64_t rows) {
   return rows == 1 || preferred_layout(shape, rows) == layout;
 }
 
-/// Of a product whose sums are exact, so that there is nothing to probe.
+/// Returns the buckets of a product with exact sums, which needs no probe.
 std::vector<std::int64_t> buckets_of_layout(const Layout& layout, const WeightShape& shape) {
   std::vector<std::int64_t> buckets;
   std::ranges::copy_if(kBuckets, std::back_inserter(buckets),
@@ -127,8 +128,8 @@ std::vector<std::int64_t> buckets_of_layout(const Layout& layout, const WeightSh
   return buckets;
 }
 
-/// The largest set of buckets that the probe finds to give one row the same bits at all places in all of them. Where
-/// the reference bucket itself fails, smaller ones are tried; a single row always agrees with itself.
+/// Returns the largest set of buckets in which one row has the same bits at all positions. If the reference bucket
+/// itself fails, smaller ones are tried. A single row always agrees with itself.
 std::vector<std::int64_t> stable_buckets(const WeightShape& shape, const dnnl::memory& weights) {
   RowProbe probe(shape, weights);
   std::vector<std::vector<float>> results;

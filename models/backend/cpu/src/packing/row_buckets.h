@@ -7,14 +7,14 @@
 
 namespace dragoman::backend::cpu {
 
-/// How weights of a shape are packed, and the row counts (rising, 1 among them) for which a row of their product was
-/// seen to have the same bits whatever the row count and the place of the row.
+/// The layout for weights of a shape, and the row counts (ascending, including 1) for which products are stable. In
+/// these, the bits of a row were observed not to depend on the row count or the position of the row.
 struct PackedShape {
   onednn::Layout layout;
   std::vector<std::int64_t> buckets;
 };
 
-/// Probed once per shape and process; the reference stays valid.
+/// Probed once per shape and process. The reference stays valid.
 const PackedShape& packed_shape(const WeightShape& shape);
 
 }  // namespace dragoman::backend::cpu

@@ -20,7 +20,7 @@ struct Form {
   bool accumulate;
 };
 
-/// Of an operand [rows, cols], which is stored transposed or not.
+/// Returns the layout of an operand [rows, cols], which may be stored transposed.
 Layout operand(Element element, Dimension rows, Dimension cols, Dimension stride, bool transposed) {
   return transposed ? onednn::strided(element, rows, cols, 1, stride) : onednn::strided(element, rows, cols, stride, 1);
 }
@@ -64,7 +64,7 @@ class AnyShapeMatmul {
   dnnl::memory scratchpad_;
 };
 
-/// That of this thread.
+/// Returns the kernel of this thread.
 AnyShapeMatmul& matmul_of(const Form& form) {
   thread_local std::array<std::optional<AnyShapeMatmul>, 8> made;
   std::optional<AnyShapeMatmul>& matmul =

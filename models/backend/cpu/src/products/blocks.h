@@ -7,11 +7,11 @@
 
 namespace dragoman::backend::cpu {
 
-/// Enough elements that handing a block to another thread costs next to nothing, few enough that a block stays in the
+/// Large enough that passing a block to another thread costs next to nothing, small enough that a block stays in the
 /// second-level cache.
 inline constexpr std::int64_t kBlockElements = 16384;
 
-/// Rows per block for row kernels, a function of the shape alone.
+/// The rows per block of row kernels, a function of the shape alone.
 inline std::int64_t rows_per_block(std::int64_t cols) {
   return std::max<std::int64_t>(1, kBlockElements / std::max<std::int64_t>(1, cols));
 }
@@ -26,7 +26,7 @@ struct Tile {
   std::size_t width() const noexcept { return static_cast<std::size_t>(col_end - col_begin); }
 };
 
-/// Calls body(tile) for tiles that cover [rows, cols]: whole rows, or pieces of one row where rows are long (flat
+/// Calls body(tile) for tiles that cover [rows, cols]. Tiles are whole rows, or parts of one row if rows are long (flat
 /// buffers).
 template <class Body>
 void for_each_tile(core::Executor& executor, std::int64_t rows, std::int64_t cols, Body&& body) {

@@ -11,11 +11,12 @@ namespace dragoman::backend::cpu {
 namespace {
 
 constexpr std::int64_t kVectorLines = 16;
-/// With two vectors of the right factor eight lines of the left one need 16 of 32 registers, and that many products in
-/// flight hide their latency: measured as fast as twelve lines, and edges waste less.
+/// With two vectors of the right factor, eight lines of the left one need 16 of 32 registers. That is enough products
+/// in flight to hide their latency. Measured: as fast as twelve lines, and less waste at edges.
 constexpr std::int64_t kLeftWidth = 8;
 constexpr std::int64_t kRightWidth = 2 * kVectorLines;
-/// Between lines, and between panels: what is a power of two long would share the sets of the first-level cache.
+/// The gap between lines and between panels. With distances of a power of two, they would share the sets of the
+/// first-level cache.
 constexpr std::int64_t kGap = 32;
 
 constexpr std::int64_t even(std::int64_t count) {
@@ -43,7 +44,7 @@ DotFactor::Panels DotFactor::panels(std::int64_t chunk) const noexcept {
     }
     return Panels{pairs, {data, 2, 2 * width_}, width_ * 2 * pairs + kGap};
   };
-  // All chunks but the last are whole.
+  // All chunks except the last are complete.
   const std::int64_t before = chunk * panels_ * with_pairs(kChunk / 2, nullptr).step;
   return with_pairs(even(std::min(kChunk, depth_ - chunk * kChunk)) / 2, data_ + before);
 }
@@ -65,8 +66,8 @@ void pack(tensor::Context& context, std::span<const DotPacking> packings) {
 
 namespace {
 
-/// Tiles are as large as the second-level cache allows for both factors, smaller where that makes too few of them for
-/// some threads, but not so small that what a tile reads is more than what it computes.
+/// The size of tiles. They are as large as the second-level cache allows for both factors. They are smaller if there
+/// would be too few tiles for some threads, but not so small that reading a tile costs more than computing it.
 struct TileSize {
   std::int64_t rows = 256;
   std::int64_t cols = 256;
@@ -103,7 +104,7 @@ Tile DotProduct::tile(std::int64_t number) const noexcept {
 
 #ifdef __x86_64__
 
-// GCC 12 takes the registers whose content does not matter, in its own headers, for a mistake.
+// The headers of GCC 12 use registers with undefined contents, and GCC 12 warns about them.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 
 namespace {
@@ -112,19 +113,19 @@ DRAGOMAN_BF16 DRAGOMAN_INLINE __mmask16 first_lanes(std::int64_t count) {
   return static_cast<__mmask16>(count >= 16 ? 0xFFFF : count <= 0 ? 0 : (1U << count) - 1);
 }
 
-/// Two vectors of floats as bf16, those of `low` first.
+/// Rounds two vectors of floats to bf16, `low` first.
 DRAGOMAN_BF16 DRAGOMAN_INLINE __m512i rounded(__m512 low, __m512 high) {
   return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
 }
 
-/// The pairs of two rows: of each column the number of `low` and then that of `high`.
+/// Returns the pairs of two rows: for each column, the value of `low` and then the value of `high`.
 DRAGOMAN_BF16 DRAGOMAN_INLINE __m512i pairs_of(__m512 low, __m512 high) {
   const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21,
                                          5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
   return _mm512_permutexvar_epi16(order, rounded(low, high));
 }
 
-/// One line, `count` long, with what makes its length even.
+/// Stores one line of `count` values, padded to an even length.
 DRAGOMAN_BF16 void put_line(const float* x, std::int64_t count, std::uint16_t* to) {
   std::int64_t i = 0;
   for (; i + 32 <= count; i += 32)
@@ -136,7 +137,7 @@ DRAGOMAN_BF16 void put_line(const float* x, std::int64_t count, std::uint16_t* t
   _mm512_mask_storeu_epi16(to + i, static_cast<__mmask32>((std::uint64_t{1} << even(rest)) - 1), rounded(low, high));
 }
 
-/// Pairs of a vector of lines, which stand `vector` vectors behind the first, into panels `step` apart.
+/// Stores the pairs of a vector of lines, `vector` vectors after the first one, into panels that are `step` apart.
 template <std::int64_t kWidth>
 DRAGOMAN_BF16 DRAGOMAN_INLINE void store_pairs(__m512i pairs, std::int64_t vector, std::int64_t step,
                                                std::uint16_t* to) {
@@ -149,7 +150,7 @@ DRAGOMAN_BF16 DRAGOMAN_INLINE void store_pairs(__m512i pairs, std::int64_t vecto
   }
 }
 
-/// A pair of each of `count` lines from the rows `low` and `high` (nullptr: zeros).
+/// Stores one pair for each of `count` lines, from the rows `low` and `high` (nullptr: zeros).
 template <std::int64_t kWidth>
 DRAGOMAN_BF16 void put_pairs(const float* low, const float* high, std::int64_t count, std::uint16_t* to,
                              std::int64_t step) {
@@ -164,7 +165,7 @@ DRAGOMAN_BF16 void put_pairs(const float* low, const float* high, std::int64_t c
   }
 }
 
-/// r[i] becomes what lane i of each was.
+/// Transposes: r[i] receives lane i of all vectors.
 DRAGOMAN_BF16 DRAGOMAN_INLINE void transpose_16x16(__m512i (&r)[16]) {
   __m512i t[16];
   DRAGOMAN_UNROLL
@@ -179,7 +180,7 @@ DRAGOMAN_BF16 DRAGOMAN_INLINE void transpose_16x16(__m512i (&r)[16]) {
     r[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
     r[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
   }
-  // r[4 g + c] holds, in each quarter q, column 4 q + c of the rows 4 g to 4 g + 3.
+  // In each quarter q, r[4 g + c] holds column 4 q + c of the rows 4 g to 4 g + 3.
   DRAGOMAN_UNROLL
   for (int c = 0; c < 4; ++c) {
     t[c] = _mm512_shuffle_i32x4(r[c], r[4 + c], 0x88);           // quarters 0, 2 of rows 0-3, 4-7
@@ -196,7 +197,7 @@ DRAGOMAN_BF16 DRAGOMAN_INLINE void transpose_16x16(__m512i (&r)[16]) {
   }
 }
 
-/// A vector of lines of the right factor from at most 16 rows, `count` deep, into a panel that begins at `to`.
+/// Packs a vector of lines of the right factor from at most 16 rows of `count` values into the panel at `to`.
 DRAGOMAN_BF16 void put_vector_of_lines(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t count,
                                        std::uint16_t* to) {
   for (std::int64_t i = 0; i < count; i += 32) {
@@ -217,7 +218,7 @@ DRAGOMAN_BF16 void put_vector_of_lines(const float* x, std::int64_t stride, std:
   }
 }
 
-/// Where a piece of c lies, of at most a panel's lines each way.
+/// A block of c, with at most a panel's lines in each dimension.
 struct Piece {
   float* c;
   std::int64_t stride;

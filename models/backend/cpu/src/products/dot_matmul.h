@@ -10,42 +10,46 @@
 #include <dragoman/tensor/context.h>
 
 /// Products of floats that are rounded to bf16, for Bf16Instructions::kPairs. The factors are rounded while they are
-/// brought into the order in which they are multiplied: no copy is made for it, and one pass over a matrix can bring it
-/// into two orders.
+/// packed in the order of multiplication. So no separate rounded copy exists, and one pass over a matrix can pack it in
+/// two orders.
 namespace dragoman::backend::cpu {
 
-/// One factor, rounded, in panels: some lines of it (rows of the left factor, columns of the right one) in pairs of
-/// neighbours in depth, over which the product sums.
+/// One rounded factor in panels. A panel has several lines (rows of the left factor, columns of the right one). Values
+/// are stored in pairs of adjacent depths; the product sums over the depth.
 class DotFactor {
  public:
   enum class Order : std::uint8_t {
-    kLeftLines,   ///< the pairs of a line are neighbours: made of rows that are lines
-    kLeftPaired,  ///< those of a panel's lines are: made of columns that are lines
-    kRight,       ///< the same, with the panels of the right factor
+    /// Consecutive pairs belong to one line. Packed from rows that are lines.
+    kLeftLines,
+    /// Consecutive pairs belong to the lines of a panel. Packed from columns that are lines.
+    kLeftPaired,
+    /// Like kLeftPaired, with the panels of the right factor.
+    kRight,
   };
 
-  /// Memory for `lines` lines of `depth`, in the context's arena.
+  /// Allocates `lines` lines of `depth` values in the context's arena.
   DotFactor(tensor::Context& context, Order order, std::int64_t lines, std::int64_t depth);
 
-  /// Fills lines [first, first + count) with the rows of x; `first` is a multiple of kDotRows, and `count`, too, if
-  /// these lines are not the last.
+  /// Fills lines [first, first + count) with the rows of x. `first` must be a multiple of kDotRows. So must `count`,
+  /// unless these are the last lines.
   void put_lines(const float* x, std::int64_t stride, std::int64_t first, std::int64_t count) const;
-  /// Fills depths [first, first + count) of all lines with the rows of x, on the same terms. Not of kLeftLines.
+  /// Fills depths [first, first + count) of all lines with the rows of x, with the same restrictions. Not for
+  /// kLeftLines.
   void put_depths(const float* x, std::int64_t stride, std::int64_t first, std::int64_t count) const;
 
   std::int64_t lines() const noexcept { return lines_; }
   std::int64_t depth() const noexcept { return depth_; }
 
-  /// Where pairs lie: of line l of a panel the pair p is at data + l * line_stride + p * pair_stride.
+  /// The positions of pairs: pair p of line l in a panel is at data + l * line_stride + p * pair_stride.
   struct Panel {
     std::uint16_t* data;
     std::int64_t line_stride;
     std::int64_t pair_stride;
   };
-  /// Depths that are multiplied at a time.
+  /// The number of depths that are multiplied at a time.
   static constexpr std::int64_t kChunk = 512;
   std::int64_t chunks() const noexcept { return (depth_ + kChunk - 1) / kChunk; }
-  /// The panels of a chunk: the first of them, and how many numbers lie between two.
+  /// The panels of a chunk: the first one, and the number of values from one to the next.
   struct Panels {
     std::int64_t pairs;
     Panel first;
@@ -66,14 +70,14 @@ class DotFactor {
   std::uint16_t* data_;
 };
 
-/// Rows that are packed together are this many, or a multiple.
+/// Rows are packed in multiples of this number.
 inline constexpr std::int64_t kDotRows = 32;
-/// Rows of a matrix that one block of work packs, a function of the shape alone.
+/// The rows of a matrix that one block of work packs, a function of the shape alone.
 inline std::int64_t dot_rows_per_block(std::int64_t cols) {
   return (rows_per_block(cols) + kDotRows - 1) / kDotRows * kDotRows;
 }
 
-/// A matrix whose rows fill a factor: as its lines, or as its depths.
+/// A matrix whose rows are packed into a factor, as its lines or as its depths.
 struct DotPacking {
   DotFactor factor;
   tensor::Tensor matrix;
@@ -85,11 +89,11 @@ struct DotPacking {
           : factor.put_depths(x, matrix.stride, begin, end - begin);
   }
 };
-/// Fills all the factors, in one parallel region.
+/// Fills all factors in one parallel region.
 void pack(tensor::Context& context, std::span<const DotPacking> packings);
 
-/// A product that is cut into tiles, each a block of work. An element of c has the same bits whatever the tiles and the
-/// other lines are: it is summed in the order of depth.
+/// A product that is divided into tiles, each a block of work. An element of c is summed in the order of depth, so its
+/// bits do not depend on the tiles or on other lines.
 class DotProduct {
  public:
   /// c [left.lines(), right.lines()] = left * right, or c += ...

@@ -16,7 +16,7 @@
 namespace dragoman::backend::cpu {
 namespace {
 
-/// A single row may come with any stride; oneDNN wants one that a row fits into.
+/// A single row may come with any stride, but oneDNN requires a stride that is at least the row length.
 template <class Element>
 GemmArguments<Element> with_true_strides(GemmArguments<Element> arguments) {
   arguments.a_stride = std::max(arguments.a_stride, arguments.transpose_a ? arguments.m : arguments.k);
@@ -34,12 +34,12 @@ void clear_unless_accumulating(const GemmArguments<Element>& arguments) {
 
 static_assert(PackedMatrix::kMaxPartPadding >= OutputParts::kMaxPadding);
 
-/// Returns the kernel that multiplies such a weight instead of oneDNN; nullptr if there is none.
+/// Returns the kernel that replaces oneDNN for such a weight; nullptr if there is none.
 const ByteMatmul* own_matmul(GemmElements elements, std::int64_t outputs, std::int64_t inputs) {
   return elements == GemmElements::kI8 ? byte_matmul({outputs, inputs}) : nullptr;
 }
 
-/// For exact sums every number of rows is as good.
+/// With exact sums, every row count is stable.
 std::span<const std::int64_t> all_row_counts() {
   static const auto counts = [] {
     std::array<std::int64_t, 256> rising{};
@@ -54,7 +54,8 @@ std::span<const std::int64_t> all_row_counts() {
 void gemm(const GemmArguments<float>& given) {
   if (given.m == 0 || given.n == 0) return;
   if (given.k == 0) return clear_unless_accumulating(given);
-  [[maybe_unused]] static const bool code_fits = (onednn::require_memory_for_code(), true);  // made at the first call
+  // evaluated on the first call
+  [[maybe_unused]] static const bool code_fits = (onednn::require_memory_for_code(), true);
   const GemmArguments<float> arguments = with_true_strides(given);
   onednn::on_one_thread([&] {
     onednn::check(dnnl_sgemm(arguments.transpose_a ? 'T' : 'N', arguments.transpose_b ? 'T' : 'N', arguments.m,

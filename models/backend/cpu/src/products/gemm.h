@@ -9,10 +9,11 @@
 #include <span>
 #include <string>
 
-/// All that the kernels ask of oneDNN. Every call runs on the calling thread alone: work is split before it gets here.
+/// The interface between the kernels and oneDNN. Every call runs on the calling thread alone; work is divided before it
+/// gets here.
 namespace dragoman::backend::cpu {
 
-/// Of floats, or of the bits of bf16.
+/// `Element` is float, or the bits of bf16.
 template <class Element>
 struct GemmArguments {
   std::int64_t m = 0;
@@ -31,43 +32,44 @@ struct GemmArguments {
 
 /// c = op(a) * op(b), or c += ...; the product over no elements is 0.
 void gemm(const GemmArguments<float>& arguments);
-/// The same, with sums in fp32. Fast where has_fast_bf16().
+/// Like the function above for bf16, with sums in fp32. Fast if has_fast_bf16().
 void gemm(const GemmArguments<std::uint16_t>& arguments);
 
-/// What a packed matrix and its products are made of: elements of x, of the weight, and of the product. Not what is
-/// computed in: rounded numbers may be multiplied as floats, and both types of int8 as bytes.
+/// The element types of x, of the weight and of the product. They may differ from the compute type: rounded values may
+/// be multiplied as floats, and both int8 types are multiplied as bytes.
 enum class GemmElements : std::uint8_t {
   kF32,   ///< float, float, float
   kBF16,  ///< bf16, bf16, float
-  kI8,    ///< uint8, int8, int32; the sums are exact if no two neighbouring products add up to more than 16 bits hold,
-          ///< or if sums_bytes_exactly()
+  /// uint8, int8, int32. Sums are exact if sums_bytes_exactly(), or if no sum of two adjacent products exceeds 16 bits.
+  kI8,
 };
-/// Whether oneDNN's kernels add products of bytes in 32 bits, as VNNI and AMX do; older instructions cut the sum of two
-/// neighbouring ones to 16.
+/// Returns true if oneDNN's kernels add products of bytes in 32 bits, as VNNI and AMX do. Older instructions saturate
+/// the sum of two adjacent products to 16 bits.
 bool sums_bytes_exactly();
 /// The best instructions for products of bytes that oneDNN's kernels use.
 enum class ByteInstructions : std::uint8_t { kAvx2, kVnni, kOther };
 ByteInstructions byte_instructions();
-/// The instructions that make products of bf16 faster than those of floats, if there are any: AMX, or AVX512_BF16 on
-/// AMD's processors (from Zen 4 on), where one of them multiplies twice as many bf16 as another floats. Intel's without
-/// AMX multiply half as many.
+/// The instructions that make bf16 products faster than fp32 products, if any: AMX, or AVX512_BF16 on AMD processors
+/// from Zen 4 on, where one instruction multiplies twice the number of values in bf16. On Intel processors without AMX,
+/// bf16 has half the speed of fp32.
 enum class Bf16Instructions : std::uint8_t { kNone, kPairs, kTiles };
 Bf16Instructions bf16_instructions();
 inline bool has_fast_bf16() {
   return bf16_instructions() != Bf16Instructions::kNone;
 }
 
-/// A weight matrix [outputs, inputs] in the layout that oneDNN's matmul reads fastest, or in that of byte_matmul().
+/// A weight matrix [outputs, inputs] in the layout that oneDNN's matmul reads fastest, or in the layout of
+/// byte_matmul().
 class PackedMatrix {
  public:
-  /// Bytes that the packed form takes.
+  /// The size of the packed form in bytes.
   static std::size_t bytes(GemmElements elements, std::int64_t outputs, std::int64_t inputs);
 
-  /// Packs `weight`, of these elements, whose rows lie `stride` elements apart, into `storage` (64-byte aligned,
-  /// bytes() long), which must outlive the object.
+  /// Packs `weight` into `storage`. The rows of `weight` have these elements and are `stride` elements apart. `storage`
+  /// is 64-byte aligned, has bytes() bytes, and must outlive the object.
   PackedMatrix(GemmElements elements, const void* weight, std::int64_t stride, std::int64_t outputs,
                std::int64_t inputs, void* storage);
-  /// Of zeros.
+  /// Packs a matrix of zeros.
   PackedMatrix(GemmElements elements, std::int64_t outputs, std::int64_t inputs, void* storage);
   ~PackedMatrix();
   PackedMatrix(PackedMatrix&&) noexcept;
@@ -79,23 +81,23 @@ class PackedMatrix {
   /// The packed form.
   void* storage() const noexcept { return storage_; }
 
-  /// y [rows, outputs] = x [rows, inputs] * weight^T, without gaps between rows: oneDNN 2.6 was seen to choose another
-  /// order of summation for another stride of y. `rows` must be one of row_buckets(). Without sums_bytes_exactly(),
+  /// y [rows, outputs] = x [rows, inputs] * weight^T. Rows must have no gaps, because oneDNN 2.6 was observed to change
+  /// the order of summation with the stride of y. `rows` must be one of row_buckets(). Without sums_bytes_exactly(),
   /// bytes of x are at most 127.
   void multiply(const void* x, std::int64_t rows, void* y) const;
 
-  /// The width, `wanted` or somewhat more or less, of parts of the outputs whose products have the bits that they have
-  /// in the product of the whole, of so many rows, one of row_buckets(); 0: there are none. What is not of bytes is
-  /// tried out when it is first asked for.
+  /// Returns a width, close to `wanted`, of parts of the outputs whose products have the same bits as the product of
+  /// the whole. `rows` is one of row_buckets(). Returns 0 if there is no such width. For elements other than bytes,
+  /// this is measured on the first call.
   std::int64_t part_width(std::int64_t rows, std::int64_t wanted) const;
-  /// y [rows, stride] = x [rows, inputs] * those outputs of the weight^T: a part that begins at a multiple of
-  /// part_width() and is so long, or as what is left. Gives the stride, at most kMaxPartPadding more than the outputs
-  /// of the part.
+  /// y [rows, stride] = x [rows, inputs] * (these outputs of the weight)^T. The part must begin at a multiple of
+  /// part_width(), and have that width or contain all remaining outputs. Returns the stride, which exceeds the outputs
+  /// of the part by at most kMaxPartPadding.
   std::int64_t multiply_part(const OutputRange& part, const void* x, std::int64_t rows, void* y) const;
   static constexpr std::int64_t kMaxPartPadding = 63;
 
-  /// The row counts (rising) for which the bits of a row of y have been seen to depend neither on the row count nor on
-  /// the place of the row.
+  /// The row counts (ascending) for which the bits of a row of y were observed not to depend on the row count or on the
+  /// position of the row.
   std::span<const std::int64_t> row_buckets() const noexcept { return buckets_; }
 
  private:
@@ -107,16 +109,16 @@ class PackedMatrix {
   std::int64_t outputs_;
   std::int64_t inputs_;
   void* storage_;
-  const ByteMatmul* bytes_ = nullptr;  ///< what multiplies it; else oneDNN does
-  std::unique_ptr<Memory> memory_;     ///< oneDNN's view of the storage, if it is oneDNN's
+  const ByteMatmul* bytes_ = nullptr;  ///< the kernel that multiplies it; null: oneDNN
+  std::unique_ptr<Memory> memory_;     ///< oneDNN's view of the storage, if it is in oneDNN's layout
   std::span<const std::int64_t> buckets_;
 };
 
-/// Holds oneDNN down to `level`; false if it is too late for that.
+/// Limits oneDNN to `level`. Returns false if it is too late for that.
 bool limit_gemm(SimdLevel level);
-/// "2.6.3": oneDNN's, of the library that is loaded.
+/// The version of the loaded oneDNN library: "2.6.3".
 std::string gemm_version();
-/// oneDNN's own name of the instructions that it uses.
+/// oneDNN's name for the instructions that it uses.
 std::string gemm_level();
 
 }  // namespace dragoman::backend::cpu

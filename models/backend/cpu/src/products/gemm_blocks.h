@@ -7,10 +7,10 @@
 
 namespace dragoman::backend::cpu {
 
-/// How much of the longer side of C = [m, n] one block of a GEMM over k takes: at most 16 blocks; none with less than 8
-/// MFLOP (about 0.1 ms); and none so thin that packing the operand of the other side, which every block does anew,
-/// shows. Measured on a Zen 4 core with oneDNN 2.6.3: [128, 128] over 4000 runs at 113 GFLOP/s in one block, 101 in
-/// blocks of 32 rows, 94 in blocks of 16; [256, 6000] over 128 at 93 in one block, 68 in blocks of 64 rows.
+/// Returns how much of the longer side of C = [m, n] one block of a GEMM over k takes. There are at most 16 blocks, and
+/// no block has less than 8 MFLOP (about 0.1 ms). Every block packs the operand of the other side again, so blocks must
+/// not be too thin. Measured on a Zen 4 core with oneDNN 2.6.3: [128, 128] over 4000 runs at 113 GFLOP/s in one block,
+/// 101 in blocks of 32 rows, 94 in blocks of 16; [256, 6000] over 128 at 93 in one block, 68 in blocks of 64 rows.
 inline std::int64_t gemm_block_size(std::int64_t m, std::int64_t n, std::int64_t k) {
   constexpr std::int64_t kLeastProducts = 4'000'000;
   constexpr std::int64_t kMaxBlocks = 16;

@@ -10,10 +10,10 @@
 namespace dragoman::backend::cpu {
 namespace {
 
-/// Rows of x that one block multiplies with one panel of packed weight.
+/// Rows of x that one block multiplies with one panel of a packed weight.
 constexpr std::int64_t kPackedRows = 256;
 
-/// Finishes a tile of y from `product`, which holds the tile of x * weight^T and may be that tile of y itself.
+/// Computes a tile of y from `product`, the tile of x * weight^T. `product` may be the tile of y itself.
 void finish(const ops::LinearArguments& arguments, const Tile& tile, const ProductRows& product) {
   const Tensor& pre = arguments.pre_activation;
   bias_activation_rows({.x = product.data,
@@ -29,7 +29,7 @@ void finish(const ops::LinearArguments& arguments, const Tile& tile, const Produ
                         .cols = tile.col_end - tile.col_begin});
 }
 
-/// Where a tile of y begins.
+/// Returns the start of a tile of y.
 ProductRows place_in(const Tensor& y, const Tile& tile) {
   return {y.row<float>(tile.row_begin) + tile.col_begin, y.stride};
 }
@@ -40,7 +40,7 @@ void linear_plain(Context& context, const ops::LinearArguments& arguments) {
            [&](const Tile& tile) { finish(arguments, tile, place_in(arguments.y, tile)); });
 }
 
-/// Few rows, by all threads together; false: in the usual way.
+/// Multiplies few rows on all threads together. Returns false if the default method should be used.
 bool linear_shared(Context& context, const ops::LinearArguments& arguments, const Panel& panel) {
   if (arguments.y.rows > kMaxSharedRows || context.executor().threads() == 1) return false;
   const tensor::ScratchScope scratch_scope(context.arena());

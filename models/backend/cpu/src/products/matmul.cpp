@@ -11,15 +11,15 @@
 namespace dragoman::backend::cpu {
 namespace {
 
-/// A matrix as it is stored; `transposed` says that its product wants the other.
+/// A stored matrix; `transposed` means that the product uses its transpose.
 template <class Element>
 struct Operand {
   const Element* data;
   std::int64_t stride;
   bool transposed;
 
-  /// Where the part begins that a block needs: `index` counts rows of C for a, columns of C for b. In a plain a and a
-  /// transposed b these are rows, otherwise columns.
+  /// Returns the start of the part that a block needs. `index` counts rows of C for a, and columns of C for b. These
+  /// are rows in a plain a and in a transposed b, otherwise columns.
   const Element* part(std::int64_t index, bool is_row) const { return data + (is_row ? index * stride : index); }
 };
 
@@ -45,7 +45,7 @@ void multiply_operands(Context& context, const Operand<Element>& a, const Operan
   });
 }
 
-/// The matrix in scratch memory, row after row, changed by round(rows, place).
+/// Returns the matrix in scratch memory, row after row, converted by round(rows, place).
 template <class Element, class Round>
 Operand<Element> rounded(Context& context, const Tensor& matrix, bool transposed, const Round& round) {
   auto* data =
@@ -57,7 +57,7 @@ Operand<Element> rounded(Context& context, const Tensor& matrix, bool transposed
   return {data, matrix.cols, transposed};
 }
 
-/// Without fast products of bf16, floats that bf16 holds are multiplied: the products are exact either way.
+/// Without fast bf16 products, values rounded to bf16 are multiplied as floats, which gives the same exact products.
 template <class Element, class Round>
 void multiply_rounded(Context& context, const ops::MatMulArguments& arguments, const Round& round,
                       core::FunctionRef<void(const Tile& tile)> finish) {

@@ -9,8 +9,8 @@ namespace dragoman::backend::cpu {
 
 using tensor::Context;
 
-/// The kernel of ops::kMatMul; calls finish(tile) for each part of c as soon as it is there, on the thread that made
-/// it.
+/// The kernel of ops::kMatMul. Calls finish(tile) for each part of c as soon as it is complete, on the thread that
+/// computed it.
 void multiply(Context& context, const ops::MatMulArguments& arguments,
               core::FunctionRef<void(const Tile& tile)> finish);
 

@@ -9,16 +9,16 @@
 #include <tbb/task_arena.h>
 #endif
 
-/// How oneDNN is called: on one thread, with memory for the code that it generates, its errors as ours. Only what
-/// stands behind gemm.h includes it.
+/// Calls to oneDNN: on one thread, with enough memory for generated code, and with errors translated to Dragoman's.
+/// Only the implementation of gemm.h includes this file.
 namespace dragoman::backend::cpu::onednn {
 
 using Dimension = dnnl::memory::dim;
 using Element = dnnl::memory::data_type;
 using Layout = dnnl::memory::desc;
 
-/// Runs `body` with oneDNN held to one thread. The OpenMP thread count is a property of the calling thread; it is put
-/// back, since the thread may belong to a program that uses OpenMP itself.
+/// Runs `body` with oneDNN limited to one thread. The OpenMP thread count is a property of the calling thread. It is
+/// restored, because the thread may belong to a program that uses OpenMP itself.
 template <class Body>
 decltype(auto) on_one_thread(Body&& body) {
 #if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
@@ -36,17 +36,17 @@ decltype(auto) on_one_thread(Body&& body) {
 #endif
 }
 
-/// oneDNN (2.6.3) writes generated code into memory without looking whether it got any, and calls kernels that it could
-/// not generate: both end the program. So before it generates code there must be more memory than that takes;
-/// std::bad_alloc if there is not.
+/// Throws std::bad_alloc unless enough memory is available for the code that oneDNN generates. oneDNN (2.6.3) writes
+/// generated code without checking the allocation, and calls kernels that it failed to generate. Both end the process.
 void require_memory_for_code();
 
-/// Of the C interface: std::bad_alloc or Error{kInternal} unless `status` is success.
+/// Checks a result of the C interface. Throws std::bad_alloc or Error{kInternal} unless `status` is success.
 void check(dnnl_status_t status, const char* what);
-/// The same of what the C++ interface throws.
+/// Translates an exception of the C++ interface in the same way.
 [[noreturn]] void rethrow(const dnnl::error& error);
 
-/// Runs what oneDNN's C++ interface may throw from; running out of memory is what it is everywhere else.
+/// Runs `body` and translates exceptions of oneDNN's C++ interface. Lack of memory becomes std::bad_alloc, as
+/// everywhere else.
 template <class Body>
 decltype(auto) translating_errors(Body&& body) {
   try {
@@ -57,13 +57,13 @@ decltype(auto) translating_errors(Body&& body) {
 }
 
 const dnnl::engine& cpu_engine();
-/// That of this thread.
+/// The stream of this thread.
 dnnl::stream& thread_stream();
 
-/// Of a matrix [rows, cols].
+/// Returns the layout of a matrix [rows, cols].
 Layout strided(Element element, Dimension rows, Dimension cols, Dimension row_stride, Dimension col_stride);
 
-/// With scratch memory that the caller gives.
+/// Describes a matmul whose scratch memory the caller provides.
 dnnl::matmul::primitive_desc describe_matmul(const Layout& source, const Layout& weights, const Layout& destination,
                                              dnnl::primitive_attr attributes = {});
 

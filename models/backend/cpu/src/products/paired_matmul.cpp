@@ -11,13 +11,16 @@
 
 #include <dragoman/core/error.h>
 
-/// AVX2 multiplies bytes without a sign by bytes with one and adds two neighbouring products in 16 bits (vpmaddubsw);
-/// then the sums must be widened to 32 bits (vpmaddwd by ones), which is as much work again. Two such sums may be added
-/// in 16 bits first if they cannot overflow, which halves the widening. Whether they can is known from the weight: with
-/// numbers of x up to 127, four products cannot if the positive ones of their four weights add up to at most 255, and
-/// so the negative ones. So the inputs, in groups of four, are paired when a weight is packed: for every eight outputs
-/// in an order of their own, such that as many pairs as can be found are of this kind. What finds no partner is
-/// multiplied in the usual way. Measured gains: docs/project/performance.md.
+/// Byte products with AVX2. vpmaddubsw multiplies unsigned by signed bytes and adds two adjacent products in 16 bits.
+/// Then vpmaddwd by ones widens the sums to 32 bits, which costs the same again.
+///
+/// Two such sums can be added in 16 bits first if they cannot overflow, which halves the widening. The weight decides
+/// this. Values of x are at most 127. So four products cannot overflow if the positive ones of their four weights add
+/// up to at most 255, and likewise the negative ones.
+///
+/// Packing therefore pairs the inputs, in groups of four. Each eight outputs have a separate order of groups with the
+/// largest number of such pairs that it finds. Groups without a partner are widened separately. Measured gains:
+/// docs/project/performance.md.
 namespace dragoman::backend::cpu {
 
 #ifdef __x86_64__
@@ -40,15 +43,15 @@ constexpr std::size_t aligned(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// Eight outputs: the groups in the order in which they are multiplied, paired ones first, and their numbers in that
-/// order, of each group four of every output.
+/// Eight outputs. `order` lists the groups in the order of multiplication, pairs first. `numbers` holds, in that order,
+/// four values of each output for each group.
 struct Block {
-  std::int32_t* pairs;  ///< how many
+  std::int32_t* pairs;  ///< number of pairs
   std::uint16_t* order;
   std::int8_t* numbers;
 };
 
-/// Where the parts of a packed weight lie.
+/// The positions of the parts of a packed weight.
 class Layout {
  public:
   Layout(const ByteShape& shape, const void* storage)
@@ -76,13 +79,13 @@ class Layout {
   std::size_t end_;
 };
 
-/// Packs block after block.
+/// Packs one block at a time.
 class Packer {
  public:
   explicit Packer(std::int64_t groups)
       : groups_(static_cast<std::size_t>(groups)), vectors_(groups_), loads_(groups_), by_load_(groups_) {}
 
-  /// `rows` are those of the block's outputs.
+  /// `rows` are the weights of the block's outputs.
   void pack(const std::array<const std::int8_t*, kBlockOutputs>& rows, const Block& block) {
     collect(rows);
     sort_by_load(weigh());
@@ -98,15 +101,15 @@ class Packer {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(vector.data()));
   }
 
-  /// The groups in the order of the inputs.
+  /// Collects the groups in the order of the inputs.
   void collect(const std::array<const std::int8_t*, kBlockOutputs>& rows) {
     for (std::size_t group = 0; group < groups_; ++group)
       for (std::size_t r = 0; r < rows.size(); ++r)
         std::memcpy(vectors_[group].data() + r * kGroupInputs, rows[r] + group * kGroupInputs, kGroupInputs);
   }
 
-  /// Of every two neighbours the sum of the positive weights, and of the negative ones, as bytes; and for each group
-  /// the largest of them.
+  /// Computes, for every two adjacent weights, the sum of the positive ones and of the negative ones, as bytes. Returns
+  /// the largest of them for each group.
   DRAGOMAN_AVX2 std::vector<std::uint8_t> weigh() {
     const __m256i ones = _mm256_set1_epi8(1);
     std::vector<std::uint8_t> largest;
@@ -136,7 +139,8 @@ class Packer {
       by_load_[begin[largest[group]]++] = static_cast<std::uint16_t>(group);
   }
 
-  /// The heaviest group takes the lightest one that goes with it, and so on. Fills `order`; gives the number of pairs.
+  /// Pairs the heaviest group with the lightest compatible one, then the next heaviest, and so on. Fills `order` and
+  /// returns the number of pairs.
   DRAGOMAN_AVX2 std::int32_t pair(std::uint16_t* order) {
     const __m256i all = _mm256_set1_epi8(-1);
     std::size_t paired = 0;
@@ -169,14 +173,14 @@ class Packer {
   std::vector<std::uint16_t> by_load_;
 };
 
-/// Four numbers of x in every lane.
+/// Returns four values of x, repeated in every lane.
 DRAGOMAN_AVX2 DRAGOMAN_INLINE __m256i four_numbers(const std::uint8_t* x) {
   std::int32_t bits = 0;
   std::memcpy(&bits, x, sizeof bits);
   return _mm256_set1_epi32(bits);
 }
 
-/// kRows rows of x times the outputs of a block; y has a row of eight sums for each.
+/// Multiplies kRows rows of x by the outputs of a block. y has a row of eight sums for each.
 template <int kRows>
 DRAGOMAN_AVX2 void multiply_block(const Block& block, std::int64_t groups, const std::uint8_t* x, std::int64_t x_stride,
                                   std::int32_t* y, std::int64_t y_stride) {
@@ -217,7 +221,7 @@ constexpr std::int64_t kMaxRows = 8;
 using MultiplyBlock = void (*)(const Block&, std::int64_t, const std::uint8_t*, std::int64_t, std::int32_t*,
                                std::int64_t);
 
-/// By the number of rows, from 1.
+/// Returns the kernels by the number of rows, from 1.
 template <int... kLess>
 constexpr std::array<MultiplyBlock, kMaxRows> kernels_by_rows(std::integer_sequence<int, kLess...>) {
   return {multiply_block<kLess + 1>...};
@@ -242,7 +246,7 @@ class PairedMatmul final : public ByteMatmul {
     }
   }
 
-  /// Without pairs, since what will be copied may not go together.
+  /// Without pairs, because outputs that will be copied may not be compatible.
   void pack_zeros(const ByteShape& shape, void* packed) const override {
     const Layout layout(shape, packed);
     std::memset(packed, 0, layout.bytes());
@@ -279,7 +283,7 @@ class PairedMatmul final : public ByteMatmul {
   }
 
  private:
-  /// At most kMaxRows rows of x times the first `outputs` of block b.
+  /// Multiplies at most kMaxRows rows of x by the first `outputs` of block b.
   static void multiply_rows(const Layout& layout, std::int64_t b, const std::uint8_t* x, std::int64_t rows,
                             std::int32_t* y, std::int64_t y_stride, std::int64_t outputs) {
     const MultiplyBlock multiply = kMultiplyBlock[static_cast<std::size_t>(rows - 1)];

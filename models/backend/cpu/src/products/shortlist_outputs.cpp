@@ -5,8 +5,8 @@
 namespace dragoman::backend::cpu {
 namespace {
 
-/// Columns of a panel: small vocabularies are cut more finely. A product of 512 outputs takes some ten microseconds for
-/// every dozen rows, calling it one.
+/// Returns the columns of a panel; small vocabularies have narrower panels. A product of 512 outputs takes some ten
+/// microseconds for every dozen rows, and calling it takes one.
 std::int64_t gathered_width(std::int64_t vocabulary) {
   constexpr std::int64_t kUnit = 64;
   constexpr std::int64_t kWidest = 512;

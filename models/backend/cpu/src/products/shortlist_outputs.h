@@ -15,17 +15,17 @@
 
 namespace dragoman::backend::cpu {
 
-/// Gathered columns in panels of one width, in the packed form of the weight's panels.
+/// Gathered columns in panels of equal width, in the packed form of the weight's panels.
 class ShortlistPanels final : public ops::ShortlistOutputs {
  public:
-  /// nullptr: outputs would not keep their bits.
+  /// Returns nullptr if gathered outputs would not keep their bits.
   static std::unique_ptr<ShortlistPanels> make(tensor::DeviceMemory& memory, const PackedPanels& weight,
                                                std::int64_t columns);
 
   std::int64_t columns() const override { return static_cast<std::int64_t>(panels_.size()) * width_; }
   std::int64_t panel() const override { return width_; }
   std::span<const Panel> panels() const noexcept { return panels_; }
-  /// One for each column.
+  /// One value for each column.
   const float* bias() const noexcept { return static_cast<const float*>(bias_.data()); }
 
   /// Copies columns. `bias` is the bias of all outputs, or empty.
@@ -39,11 +39,11 @@ class ShortlistPanels final : public ops::ShortlistOutputs {
   tensor::Buffer bias_;
   std::vector<Panel> panels_;
   OutputCopier copier_;
-  std::optional<OutputCopier> last_copier_;  ///< of the weight's last panel, if that is narrower
+  std::optional<OutputCopier> last_copier_;  ///< for the weight's last panel, if that is narrower
 };
 
-/// Casts outputs that the kernel of ops::kMakeShortlistOutputs made. Error{kInvalidArgument} if another backend made
-/// them.
+/// Casts outputs that the kernel of ops::kMakeShortlistOutputs created. Error{kInvalidArgument} if another backend
+/// created them.
 template <class Outputs>
 auto& shortlist_of(Outputs& outputs) {
   using Panels = std::conditional_t<std::is_const_v<Outputs>, const ShortlistPanels, ShortlistPanels>;
@@ -53,7 +53,7 @@ auto& shortlist_of(Outputs& outputs) {
   return *panels;
 }
 
-/// That of ops::kMakeShortlistOutputs.
+/// The kernel of ops::kMakeShortlistOutputs.
 std::unique_ptr<ops::ShortlistOutputs> kernel(Context& context, const PackedWeight& weight, std::int64_t columns);
 
 }  // namespace dragoman::backend::cpu

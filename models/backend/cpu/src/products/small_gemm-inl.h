@@ -15,8 +15,8 @@ HWY_BEFORE_NAMESPACE();
 namespace dragoman::backend::cpu {
 namespace HWY_NAMESPACE {
 
-/// c [m, n] (+)= factor * a [m, k] * b [k, n]. Element (i, l) of a is a[i * a_row + l * a_col], so that a may be
-/// transposed. Every element of c is summed in ascending k, whatever m and n are.
+/// c [m, n] (+)= factor * a [m, k] * b [k, n]. Element (i, l) of a is a[i * a_row + l * a_col], so a may be transposed.
+/// Every element of c is summed in ascending k, for any m and n.
 struct SmallGemm {
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -32,7 +32,7 @@ struct SmallGemm {
   bool accumulate = false;
 };
 
-/// kRows rows by kVectors vectors of c, held in registers.
+/// Computes a tile of c, kRows rows by kVectors vectors, in registers.
 template <int kRows, int kVectors, class Vector>
 HWY_INLINE void small_gemm_tile(const SmallGemm& g, std::int64_t i, std::int64_t j, const Vector& vector) {
   const auto lanes = static_cast<std::int64_t>(float_lanes());
@@ -55,11 +55,11 @@ HWY_INLINE void small_gemm_tile(const SmallGemm& g, std::int64_t i, std::int64_t
     }
 }
 
-/// Rows of a tile: with two vectors each they need 16 of AVX-512's 32 registers, or 8 of 16, and keep as many
-/// multiplications in flight as hide their latency.
+/// The rows of a tile. With two vectors each they need 16 of AVX-512's 32 registers, or 8 of 16. That is enough
+/// multiplications in flight to hide their latency.
 inline constexpr int kTileRows = hn::MaxLanes(FloatTag()) >= 16 ? 8 : 4;
 
-/// The last `rest` < kRows + 1 rows of a column of tiles.
+/// Computes the last `rest` < kRows + 1 rows of a column of tiles.
 template <int kRows, int kVectors, class Vector>
 HWY_INLINE void small_gemm_rest(const SmallGemm& g, std::int64_t i, std::int64_t j, std::int64_t rest,
                                 const Vector& vector) {
@@ -71,7 +71,7 @@ HWY_INLINE void small_gemm_rest(const SmallGemm& g, std::int64_t i, std::int64_t
   }
 }
 
-/// All rows of kVectors vectors of columns from j on.
+/// Computes all rows of kVectors vectors of columns, starting at column j.
 template <int kVectors, class Vector>
 HWY_INLINE void small_gemm_cols(const SmallGemm& g, std::int64_t j, const Vector& vector) {
   std::int64_t i = 0;
@@ -92,7 +92,7 @@ struct FourRows {
   const float* row[4];
 };
 
-/// Stores the transpose of 4 x 4 floats that begin at column `col` of the rows.
+/// Stores the transpose of the 4 x 4 floats that begin at column `col` of the rows.
 HWY_INLINE void transpose_4x4(const FourRows& from, std::int64_t col, float* to, std::int64_t to_stride) {
   const hn::FixedTag<float, 4> d;
   const hn::Repartition<std::uint64_t, decltype(d)> d_pair;
@@ -110,9 +110,9 @@ HWY_INLINE void transpose_4x4(const FourRows& from, std::int64_t col, float* to,
   hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d_pair, high01, high23)), d, to + 3 * to_stride);
 }
 
-/// to [cols, padded_rows] = the transpose of from [rows, cols], whose rows lie `stride` apart; padded_rows is a
-/// multiple of 4. What is padded repeats the last row, which costs nothing and keeps products with it as tame as the
-/// others.
+/// to [cols, padded_rows] = the transpose of from [rows, cols], whose rows are `stride` apart. padded_rows is a
+/// multiple of 4. The padding repeats the last row, which costs nothing and cannot introduce values that are not
+/// finite.
 HWY_INLINE void transpose(const float* from, std::int64_t stride, std::int64_t rows, std::int64_t cols, float* to,
                           std::int64_t padded_rows) {
   if (rows == 0) return;

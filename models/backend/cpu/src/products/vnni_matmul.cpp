@@ -9,8 +9,8 @@
 
 #include <dragoman/core/error.h>
 
-/// oneDNN's kernels are as fast where the weight is in a cache; what is won here is that it gets there in time, and
-/// that any number of rows is multiplied without padding. Measured gains: docs/project/performance.md.
+/// Byte products with AVX-512 VNNI. oneDNN's kernels are as fast if the weight is in a cache. These kernels gain by
+/// prefetching it, and by multiplying any number of rows without padding. Measured gains: docs/project/performance.md.
 namespace dragoman::backend::cpu {
 
 #ifdef __x86_64__
@@ -21,19 +21,19 @@ constexpr std::int64_t kVectorOutputs = 16;
 constexpr std::int64_t kBlockVectors = 2;
 constexpr std::int64_t kBlockOutputs = kBlockVectors * kVectorOutputs;
 static_assert(kByteOutputUnit % kBlockOutputs == 0);
-/// Inputs that are multiplied at a time: so much of a block stays in the first-level cache beside the next.
+/// Inputs that are multiplied at a time. This part of a block and the next one both stay in the first-level cache.
 constexpr std::int64_t kChunkInputs = 512;
 constexpr std::int64_t kMaxRows = 8;
 
-/// To whole vectors.
+/// Rounds up to whole vectors.
 std::int64_t rounded_up(std::int64_t outputs) {
   return (outputs + kVectorOutputs - 1) / kVectorOutputs * kVectorOutputs;
 }
 
-/// 32 outputs, the last ones perhaps 16: of each group of inputs four numbers of every output, outputs innermost.
+/// 32 outputs, or 16 at the end. For each group of inputs it has four values of every output, outputs innermost.
 struct Block {
   std::int8_t* numbers;
-  std::int64_t outputs;  ///< those that are not padding
+  std::int64_t outputs;  ///< without padding
   std::int64_t vectors;
 
   std::int64_t group_bytes() const noexcept { return vectors * kVectorOutputs * kGroupInputs; }
@@ -46,12 +46,12 @@ Block block_of(const ByteShape& shape, const void* packed, std::int64_t number) 
           rounded_up(outputs) / kVectorOutputs};
 }
 
-/// Where the numbers of an output begin, in its block.
+/// Returns the first value of an output in its block.
 std::int8_t* numbers_of(const ByteShape& shape, const void* packed, std::int64_t output) {
   return block_of(shape, packed, output / kBlockOutputs).numbers + output % kBlockOutputs * kGroupInputs;
 }
 
-/// A piece of a product.
+/// A part of a product.
 struct Piece {
   const std::uint8_t* x;
   std::int64_t x_stride;
@@ -59,11 +59,11 @@ struct Piece {
   std::int64_t groups;
   std::int32_t* y;
   std::int64_t y_stride;
-  bool adds;             ///< to what y holds
-  std::uint16_t stored;  ///< of the outputs of the last vector: a bit for each that y has
+  bool adds;             ///< adds to y instead of overwriting it
+  std::uint16_t stored;  ///< mask of the outputs of the last vector that exist in y
 };
 
-/// As an instruction, since GCC 12 copies the sums before and after its intrinsic.
+/// Inline assembly, because GCC 12 copies the sums before and after its intrinsic.
 DRAGOMAN_VNNI DRAGOMAN_INLINE void add_products(__m512i& sums, __m512i x, __m512i weights) {
   asm("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(x), "v"(weights));
 }
@@ -119,12 +119,12 @@ DRAGOMAN_VNNI void multiply_piece(const Piece& piece) {
 
 using MultiplyPiece = void (*)(const Piece&);
 
-/// By the number of rows, from 1.
+/// Returns the kernels by the number of rows, from 1.
 template <int kVectors, int... kLess>
 constexpr std::array<MultiplyPiece, kMaxRows> kernels_by_rows(std::integer_sequence<int, kLess...>) {
   return {multiply_piece<kLess + 1, kVectors>...};
 }
-/// By the number of vectors, from 1.
+/// Kernels by the number of vectors, from 1.
 constexpr std::array kMultiplyPiece = {kernels_by_rows<1>(std::make_integer_sequence<int, kMaxRows>()),
                                        kernels_by_rows<2>(std::make_integer_sequence<int, kMaxRows>())};
 
@@ -162,7 +162,7 @@ class VnniMatmul final : public ByteMatmul {
   }
 
  private:
-  /// `numbers`: four of each group, `stride` from those of the next.
+  /// `numbers` has four values of each group; groups are `stride` apart.
   static void spread(const std::int8_t* numbers, std::int64_t stride, const ByteShape& shape, void* packed,
                      std::int64_t output) {
     const std::int64_t step = block_of(shape, packed, output / kBlockOutputs).group_bytes();
@@ -178,7 +178,7 @@ class VnniMatmul final : public ByteMatmul {
     std::int64_t y_stride;
   };
 
-  /// What the inputs from `input` on add to the outputs of a block, which stand at `column` of y.
+  /// Adds the contribution of the inputs from `input` on to the outputs of a block, which are at `column` of y.
   static void multiply_chunk(const ByteShape& shape, const Block& block, std::int64_t input, const std::int8_t* end,
                              const Rows& rows, std::int64_t column) {
     const std::int64_t groups = std::min(kChunkInputs, shape.inputs - input) / kGroupInputs;
