@@ -19,13 +19,13 @@
 #define DRAGOMAN_BACKEND_CPU_CACHED_ATTENTION_SCRATCH_
 namespace dragoman::backend::cpu {
 
-/// Query rows that look at the keys which they share together: each key is then read once for all of them.
+/// The largest number of query rows that process shared keys together. Each key is then read once for all of them.
 inline constexpr int kMaxTogether = 4;
-/// Keys whose products are made together.
+/// Keys whose products are computed together.
 inline constexpr std::int32_t kKeysTogether = 4;
 
-/// Scratch memory for one row: where its keys and values lie; its scores [heads, score_stride(count)]; its query, and
-/// what it gets, in the order of the lanes that keys come in.
+/// Scratch memory for one row: the positions of its keys and values, and its scores [heads, score_stride(count)].
+/// `query` and `mixed` hold the query and the result in the lane order of the cached keys.
 struct CachedRowScratch {
   const void** keys;
   const void** values;
@@ -34,7 +34,7 @@ struct CachedRowScratch {
   float* mixed;
 };
 
-/// Scores of so many keys of one head; products are stored kKeysTogether at a time.
+/// The stride of one head's scores for `count` keys; products are stored kKeysTogether at a time.
 inline std::int32_t score_stride(std::int32_t count) {
   return (count + kKeysTogether - 1) / kKeysTogether * kKeysTogether;
 }
@@ -49,7 +49,7 @@ namespace HWY_NAMESPACE {
 /// Cached rows of floats.
 struct FloatPool {
   using Element = float;
-  static constexpr int kVectors = 1;  ///< of floats, that a load gives
+  static constexpr int kVectors = 1;  ///< float vectors per load
 
   template <class Vector>
   static HWY_INLINE void load(const Element* from, const Vector& vector, Floats (&values)[kVectors]) {
@@ -57,8 +57,8 @@ struct FloatPool {
   }
 };
 
-/// Cached rows of bf16. A load gives the even elements and the odd ones, which needs no shuffling; queries are brought
-/// into this order before, and results out of it after.
+/// Cached rows of bf16. A load returns the even and the odd elements in separate vectors, which needs no shuffling.
+/// Queries are converted to this order before, and results from it afterwards.
 struct Bf16Pool {
   using Element = std::uint16_t;
   static constexpr int kVectors = 2;
@@ -72,17 +72,17 @@ struct Bf16Pool {
   }
 };
 
-/// Whether heads are whole loads of a pool.
+/// Returns true if a head consists of whole loads of a pool.
 template <class Pool>
 HWY_INLINE bool has_whole_loads(std::size_t head_size) {
   return head_size % (static_cast<std::size_t>(Pool::kVectors) * float_lanes()) == 0;
 }
 
-/// Rows of scratch memory as the kernels below see them: `kRows` queries and their keys [begin, end), which are the
-/// same for all of them. What becomes of a query does not depend on what others it is treated with.
+/// The view that the kernels below have of scratch memory: `kRows` queries and their keys [begin, end), which are the
+/// same for all of them. The result of a query does not depend on the queries that it is processed with.
 struct KeyBlock {
   const CachedRowScratch* rows;
-  std::int32_t strides[kMaxTogether];  ///< of the scores of a head
+  std::int32_t strides[kMaxTogether];  ///< of the scores of one head
   std::int32_t begin;
   std::int32_t end;
 };
@@ -92,7 +92,7 @@ HWY_INLINE const Element* row_at(const void* const* rows, std::int32_t j) {
   return static_cast<const Element*>(rows[j]);
 }
 
-/// Adds the upper half of a vector to its lower one until four lanes are left.
+/// Adds the upper half of a vector to its lower half until four lanes are left.
 template <class D, class V>
 HWY_INLINE auto fold_to_four(D, V value) {
   if constexpr (hn::MaxLanes(D()) <= 4) {
@@ -103,7 +103,7 @@ HWY_INLINE auto fold_to_four(D, V value) {
   }
 }
 
-/// The sums over the lanes of four vectors, in one vector of four.
+/// Returns the sums over the lanes of four vectors, in one vector of four.
 HWY_INLINE auto sums_of_four(const Floats (&v)[kKeysTogether]) {
   const FloatTag d;
   const hn::Repartition<std::uint64_t, FloatTag> d_pair;
@@ -115,7 +115,8 @@ HWY_INLINE auto sums_of_four(const Floats (&v)[kKeysTogether]) {
                                  hn::BitCast(d, hn::InterleaveUpper(d_pair, first, last))));
 }
 
-/// One head of up to four keys from `at` on, for kRows queries: the keys' vectors are loaded once for all of them.
+/// Scores one head of up to four keys, starting at `at`, for kRows queries. The vectors of the keys are loaded once for
+/// all queries.
 template <class Pool, int kRows>
 HWY_INLINE void score_four_keys(const KeyBlock& block, std::int32_t at, std::size_t head, std::size_t head_size,
                                 float factor) {
@@ -154,8 +155,9 @@ HWY_INLINE void fetch_row(const void* row, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; i += kLine) hwy::Prefetch(static_cast<const char*>(row) + i);
 }
 
-/// Four keys at a time, all heads of them, since a key's row lies in one piece. The rows are scattered, and without
-/// fetching them ahead most of the time would go into waiting for them: keys just before their turn, values all along.
+/// Scores four keys at a time, for all heads, because a key's row is contiguous. The rows are scattered, and without
+/// prefetching most of the time would be spent waiting for them. Keys are prefetched shortly before their use, and
+/// values throughout.
 template <class Pool, int kRows>
 HWY_INLINE void score_keys(const KeyBlock& block, std::size_t heads, std::size_t head_size, float factor) {
   const CachedRowScratch& row = block.rows[0];
@@ -168,7 +170,7 @@ HWY_INLINE void score_keys(const KeyBlock& block, std::size_t heads, std::size_t
   }
 }
 
-/// The same for one query with heads of any size, of floats.
+/// Like score_keys(), for one query with heads of any size, of floats.
 HWY_INLINE void score_odd_keys(const KeyBlock& block, std::size_t heads, std::size_t head_size, float factor) {
   const CachedRowScratch& row = block.rows[0];
   for (std::int32_t j = block.begin; j < block.end; ++j)
@@ -182,8 +184,8 @@ HWY_INLINE void score_odd_keys(const KeyBlock& block, std::size_t heads, std::si
     }
 }
 
-/// kVectors vectors from column `col` on of what kRows queries get (+)= the sum of weights * values, in the order of
-/// the keys. Of the vectors, kPerHead at a time are of one head.
+/// Computes kVectors vectors of the results of kRows queries, starting at column `col`: (+)= the sum of weights *
+/// values, in the order of the keys. Each kPerHead consecutive vectors belong to one head.
 template <class Pool, int kRows, int kVectors, int kPerHead, class Vector>
 HWY_INLINE void mix_values(const KeyBlock& block, std::size_t col, std::size_t head_size, const Vector& vector) {
   static_assert(kVectors % Pool::kVectors == 0 && kVectors % kPerHead == 0);
@@ -217,7 +219,8 @@ HWY_INLINE void mix_values(const KeyBlock& block, std::size_t col, std::size_t h
       vector.store(sums[r][v], block.rows[r].mixed + col + static_cast<std::size_t>(v) * lanes);
 }
 
-/// All columns, where heads are whole loads: several vectors at a time, which hide the latency of their sums.
+/// Mixes all columns, if heads are whole loads. It processes several vectors at a time, which hides the latency of
+/// their sums.
 template <class Pool, int kRows, int kPerHead>
 HWY_INLINE void mix_whole_heads(const KeyBlock& block, std::size_t cols, std::size_t head_size) {
   constexpr int kTile = kRows > 2 ? 4 : 8;
@@ -239,7 +242,7 @@ HWY_INLINE void mix_whole(const KeyBlock& block, std::size_t heads, std::size_t 
   if constexpr (Pool::kVectors == 1) mix_whole_heads<Pool, kRows, 1>(block, cols, head_size);
 }
 
-/// The same for one query with heads of any size, of floats.
+/// Like mix_whole_heads(), for one query with heads of any size, of floats.
 HWY_INLINE void mix_odd(const KeyBlock& block, std::size_t heads, std::size_t head_size) {
   const std::size_t lanes = float_lanes();
   for (std::size_t begin = 0; begin < heads * head_size; begin += head_size) {
@@ -251,13 +254,14 @@ HWY_INLINE void mix_odd(const KeyBlock& block, std::size_t heads, std::size_t he
   }
 }
 
-/// How many rows from `first` on are treated together, and how many of their first keys are the same.
+/// The number of rows that are processed together, and the number of leading keys that they share.
 struct RowGroup {
   int rows = 1;
   std::int32_t shared = 0;
 };
 
-/// Hypotheses of a sentence stand next to each other. They share its memory, and their history up to where they parted.
+/// Hypotheses of a sentence are adjacent. They share the sentence's memory, and their history up to the point where
+/// they diverged.
 HWY_INLINE RowGroup group_of(const ops::CachedAttentionArguments& arguments, std::int64_t first, std::int64_t end) {
   const ops::KeyRange& range = arguments.ranges[first];
   RowGroup group{1, range.count};
@@ -288,7 +292,7 @@ HWY_INLINE void for_row_count(int rows, const Body& body) {
   }
 }
 
-/// Where the keys and values of a row lie.
+/// Finds the positions of the keys and values of a row.
 template <class Element>
 void find_rows(const ops::CachedAttentionArguments& arguments, const ops::KeyRange& range,
                const CachedRowScratch& scratch) {
@@ -299,7 +303,7 @@ void find_rows(const ops::CachedAttentionArguments& arguments, const ops::KeyRan
   }
 }
 
-/// From the order of elements to that of bf16 loads, and back.
+/// Converts from the order of elements to the order of bf16 loads, and back.
 void split_pairs(const float* from, std::size_t count, float* to) {
   const FloatTag d;
   const std::size_t lanes = float_lanes();
@@ -317,7 +321,8 @@ void join_pairs(const float* from, std::size_t count, float* to) {
     hn::StoreInterleaved2(load(from + i), load(from + i + lanes), d, to + i);
 }
 
-/// The cached rows of one query as floats, in memory that follows its scratch: for heads that bf16 loads do not fit.
+/// Converts the cached rows of one query to floats, in memory that follows its scratch. For heads that are not whole
+/// bf16 loads.
 void widen_rows(const ops::CachedAttentionArguments& arguments, std::int32_t count, const CachedRowScratch& scratch,
                 float* widened) {
   const std::int64_t cols = arguments.q.cols;
@@ -333,7 +338,7 @@ void widen_rows(const ops::CachedAttentionArguments& arguments, std::int32_t cou
   }
 }
 
-/// Of a table of biases by distance the row for key j, as seen from the last of them.
+/// Returns the row in a table of biases by distance for key j, if the query is at the last of `count` keys.
 HWY_INLINE const float* bias_row(const tensor::Tensor& bias, std::int32_t j, std::int32_t count) {
   const std::int64_t reach = ops::bias_reach(bias);
   return bias.row<float>(reach - std::min<std::int64_t>(count - 1 - j, reach));
@@ -354,12 +359,12 @@ HWY_INLINE void softmax_heads(const CachedRowScratch& row, const ops::CachedAtte
   }
 }
 
-/// A block of one row's.
+/// Returns a block with one row.
 HWY_INLINE KeyBlock one_row(const CachedRowScratch& row, std::int32_t count, std::int32_t begin) {
   return {&row, {score_stride(count)}, begin, count};
 }
 
-/// Rows [first, first + group.rows), whose heads are whole loads. `scratch` has an entry for each.
+/// Processes rows [first, first + group.rows), whose heads are whole loads. `scratch` has an entry for each row.
 template <class Pool>
 HWY_INLINE void attend_group(const ops::CachedAttentionArguments& arguments, std::int64_t first, RowGroup group,
                              const CachedRowScratch* scratch) {
@@ -382,7 +387,7 @@ HWY_INLINE void attend_group(const ops::CachedAttentionArguments& arguments, std
     if (group.shared < counts[r]) mix_whole<Pool, 1>(one_row(scratch[r], counts[r], group.shared), heads, head_size);
 }
 
-/// One row with heads of any size, of floats.
+/// Processes one row with heads of any size, of floats.
 HWY_INLINE void attend_odd(const ops::CachedAttentionArguments& arguments, std::int32_t count,
                            const CachedRowScratch& scratch) {
   const auto heads = static_cast<std::size_t>(arguments.heads);
@@ -447,10 +452,10 @@ HWY_EXPORT(cached_attention_rows);
 
 namespace {
 
-/// Of several sentences, so that few groups are torn apart.
+/// Covers several sentences, so that block boundaries separate few groups.
 constexpr std::int64_t kRowsPerBlock = 16;
 
-/// Scratch memory of one block.
+/// The scratch memory of one block.
 class BlockScratch {
  public:
   BlockScratch(Context& context, const ops::CachedAttentionArguments& arguments) {

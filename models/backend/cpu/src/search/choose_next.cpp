@@ -4,11 +4,12 @@
 
 #include <dragoman/ops/choose_next.h>
 
-// The host's own searches choose for themselves; this is for whoever runs these kernels as those of a device.
+// Searches on the CPU choose on the host. This kernel serves callers that use the CPU's kernels as those of a separate
+// device.
 namespace dragoman::backend::cpu {
 namespace {
 
-/// The rows of one choice, each of which has its candidates in order: the best of all is the first of some row.
+/// The rows of one choice. Each row has its candidates in order, so the best of all is the first candidate of some row.
 class Rows {
  public:
   Rows(const ops::ChooseNextArguments& arguments, const ops::NextRows& next, std::int32_t* firsts)
@@ -16,7 +17,7 @@ class Rows {
     for (std::int32_t i = 0; i < next.rows; ++i) firsts_[i] = possible(i, 0);
   }
 
-  /// The row that has the best candidate left, counted from the first; -1 if there is none.
+  /// Returns the row with the best remaining candidate, counted from the first row; -1 if there is none.
   std::int32_t best() const {
     std::int32_t found = -1;
     double most = 0;
@@ -51,7 +52,7 @@ class Rows {
 
   const ops::ChooseNextArguments& arguments_;
   const ops::NextRows& next_;
-  std::int32_t* firsts_;  ///< of each row's candidates, the first that is left
+  std::int32_t* firsts_;  ///< index of each row's first remaining candidate
 };
 
 }  // namespace

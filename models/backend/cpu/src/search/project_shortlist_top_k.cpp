@@ -12,7 +12,7 @@
 namespace dragoman::backend::cpu {
 namespace {
 
-/// Rows that go through the panels together.
+/// Rows that are processed together for each panel.
 constexpr std::int64_t kShortlistTileRows = 128;
 
 class ShortlistProjection {
@@ -38,13 +38,13 @@ class ShortlistProjection {
   }
 
  private:
-  /// Rows [begin, end), and memory for them.
+  /// Rows [begin, end) and their memory.
   struct Tile {
     std::int64_t begin;
     std::int64_t end;
     RowState* states;
-    std::int32_t* next;  ///< what of each row's columns comes next
-    float* logits;       ///< of the tokens of each row's list
+    std::int32_t* next;  ///< the next of each row's columns
+    float* logits;       ///< of the tokens in each row's shortlist
     float* product;
     std::uint8_t* numbers;
     float* scales;
@@ -97,7 +97,7 @@ class ShortlistProjection {
       finish(r, tile.logits + (r - tile.begin) * longest_, tile.states[r - tile.begin]);
   }
 
-  /// Row `r` of the tile, row `i` of the panel's product.
+  /// Keeps the logits of row `r` in the tile, which is row `i` in the panel's product.
   void keep_shortlist(const Tile& tile, std::int64_t r, std::size_t p, const ProductRows& product,
                       std::int64_t i) const {
     const std::int64_t width = outputs_.panel();
@@ -136,7 +136,7 @@ class ShortlistProjection {
     }
   }
 
-  /// Edits or wanted tokens, which are sorted by row.
+  /// Returns the edits or scored tokens of a row. The list is sorted by row.
   template <class Entry>
   static std::span<const Entry> of_row(ops::DeviceArray<Entry> all, std::int64_t r) {
     const std::span entries = all.span();
@@ -151,7 +151,7 @@ class ShortlistProjection {
   const ShortlistPanels& outputs_;
   std::span<const Panel> panels_;
   std::int64_t vocabulary_;
-  std::int64_t longest_ = 0;  ///< list
+  std::int64_t longest_ = 0;  ///< length of the longest shortlist
 };
 
 }  // namespace

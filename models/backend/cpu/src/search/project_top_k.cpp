@@ -12,11 +12,11 @@
 namespace dragoman::backend::cpu {
 namespace {
 
-/// Rows whose logits for one panel stay in the second-level cache.
+/// The number of rows whose logits for one panel fit into the second-level cache.
 constexpr std::int64_t kTileRows = 128;
-/// The number of rows up to which all panels, each with separate memory, may be multiplied in parallel.
+/// The largest number of rows for which all panels, each with separate memory, may be multiplied in parallel.
 constexpr std::int64_t kMaxSharedPanelRows = 16;
-/// Tiles at work at a time: bounds the scratch memory.
+/// The number of tiles processed at a time, which limits the scratch memory.
 constexpr std::int64_t kMaxTiles = 16;
 
 std::int64_t blocks_of(std::int64_t count, std::int64_t block) {
@@ -28,7 +28,7 @@ T* allocate(Context& context, std::int64_t count) {
   return static_cast<T*>(context.arena().allocate(static_cast<std::size_t>(count) * sizeof(T)));
 }
 
-/// The edits, or wanted tokens, of tokens [begin, end) in row r.
+/// Returns the edits or scored tokens of tokens [begin, end) in row r.
 template <class Entry>
 std::span<const Entry> of_tokens(ops::DeviceArray<Entry> all, std::int64_t r, std::int64_t begin, std::int64_t end) {
   const auto place = [](const Entry& entry) { return std::pair<std::int64_t, std::int64_t>(entry.row, entry.token); };
@@ -53,7 +53,7 @@ class Projection {
   }
 
  private:
-  /// Rows [begin, end): every panel of the vocabulary passes by all of them before the next one is touched.
+  /// Processes rows [begin, end): all rows for one panel of the vocabulary, then for the next.
   void run_group(std::int64_t begin, std::int64_t end) {
     const tensor::ScratchScope scratch(context_.arena());
     const std::int64_t rows = end - begin;
@@ -80,13 +80,13 @@ class Projection {
     return states;
   }
 
-  /// Whether few rows pass by many panels, which several threads take.
+  /// Returns true if there are few rows and many panels, which several threads process in parallel.
   bool shares_panels(std::int64_t rows) const {
     return rows <= kMaxSharedPanelRows && vocabulary_ > width_ && arguments_.packed != nullptr &&
            context_.executor().threads() > 1;
   }
 
-  /// Keeps the results of each panel apart, and then adds them in the order of the panels.
+  /// Keeps the results of each panel separately, and then combines them in the order of the panels.
   void run_shared_panels(std::int64_t begin, std::int64_t end) {
     const std::span<const Panel> panels = panels_of(*arguments_.packed).panels();
     const std::int64_t rows = end - begin;
@@ -108,7 +108,7 @@ class Projection {
       for (std::int64_t r = 0; r < rows; ++r) add_panel(states[p * rows + r], arguments_.k, states_[r]);
   }
 
-  /// One panel, its products and then its rows by all threads; false: it is not worth it.
+  /// Processes one panel on all threads, first its products and then its rows. Returns false if that is not worthwhile.
   bool share_panel(std::int64_t begin, std::int64_t end, std::int64_t first_token) {
     if (end - begin > kTileRows || arguments_.packed == nullptr || context_.executor().threads() == 1) return false;
     const tensor::ScratchScope scratch(context_.arena());
@@ -153,8 +153,8 @@ class Projection {
     });
   }
 
-  /// The packed panel that begins at `first_token`. A plain weight is packed here: it costs a pass over the weight, and
-  /// gives the same bits as a weight packed before.
+  /// Returns the packed panel that begins at `first_token`. A plain weight is packed here. That takes a pass over the
+  /// weight, and gives the same bits as a weight that was packed before.
   const Panel& panel(std::int64_t first_token, std::optional<Panel>& packed_now) {
     if (arguments_.packed != nullptr)
       return panels_of(*arguments_.packed).panels()[static_cast<std::size_t>(first_token / width_)];
@@ -163,7 +163,7 @@ class Projection {
     return packed_now.emplace(Panel::pack(arguments_.weight, first_token, outputs, arguments_.type, storage));
   }
 
-  /// nullptr: its candidates are ranked without noise.
+  /// Returns nullptr if the row's candidates are ranked without noise.
   const ops::RowNoise* noise_of(std::int64_t r) const {
     return arguments_.noise.empty() || !arguments_.noise[r].drawn ? nullptr : &arguments_.noise[r];
   }
@@ -188,7 +188,7 @@ class Projection {
       scored_of(scored) = logits[scored.token - first_token];
   }
 
-  /// Until its row is finished, the edited and tempered logit.
+  /// The edited and tempered logit, until the row is finished.
   float& scored_of(const ops::ScoredToken& scored) const {
     return arguments_.scored_log_probabilities.as<float>()[&scored - arguments_.scored.span().data()];
   }

@@ -15,8 +15,8 @@ HWY_BEFORE_NAMESPACE();
 namespace dragoman::backend::cpu {
 namespace HWY_NAMESPACE {
 
-/// Computes sum_of() over `count` elements that are mostly 0. Only the others are added, by ascending index. These
-/// are the additions of sum_of() in its order, without the zeros, so the bits are the same.
+/// Computes sum_of() over `count` elements that are mostly 0. It adds only the others, by ascending index. These are
+/// the additions of sum_of() in its order, without the zeros, so the bits are equal.
 class SparseSum {
  public:
   explicit HWY_INLINE SparseSum(std::size_t count)
@@ -90,7 +90,7 @@ namespace {
 
 constexpr float kImpossible = -std::numeric_limits<float>::infinity();
 
-/// Applies the edits of listed tokens. The other edits would leave -infinity unchanged.
+/// Applies the edits of tokens in the shortlist. Other edits would leave -infinity unchanged.
 void edit_shortlist(const ShortlistRow& row) {
   for (const ops::LogitEdit& edit : row.edits) {
     const auto found = std::ranges::lower_bound(row.tokens, edit.token);
@@ -109,7 +109,7 @@ void offer_shortlist(const ShortlistRow& row, RowState& state) {
   }
 }
 
-/// Candidates in want of better ones: the first tokens that are not listed.
+/// Fills up missing candidates with the first tokens outside the shortlist.
 void offer_impossible(const ShortlistRow& row, RowState& state) {
   if (state.count == row.k && state.candidates[0].score > kImpossible) return;
   auto shortlist_columns = row.tokens.begin();

@@ -17,7 +17,7 @@ inline std::span<const std::int32_t> shortlist_of(const ops::ProjectTopKArgument
                                             static_cast<std::size_t>(range.end - range.begin));
 }
 
-/// Sets the logits of all tokens in [first, first + count) that are not in the list to -infinity.
+/// Sets the logits of all tokens in [first, first + count) that are not in the shortlist to -infinity.
 inline void forbid_others(std::span<const std::int32_t> shortlist, std::int64_t first, std::int64_t count,
                           float* logits) {
   std::int64_t done = 0;

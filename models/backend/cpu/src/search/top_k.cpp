@@ -20,8 +20,8 @@ HWY_BEFORE_NAMESPACE();
 namespace dragoman::backend::cpu {
 namespace HWY_NAMESPACE {
 
-/// Makes logits of what the product left, and gives the largest ones of parts of the panel in `maxima`, as many as it
-/// returns: at least k if it has so many, but no more than it needs for that.
+/// Converts a product to logits. Stores the maxima of parts of the panel in `maxima` and returns their number. It is at
+/// least k if there are enough parts, and not larger than needed for that.
 std::size_t make_logits(const PanelRow& panel, float* maxima) {
   const std::size_t lanes = float_lanes();
   const auto count = static_cast<std::size_t>(panel.count);
@@ -68,7 +68,7 @@ float panel_sum(const PanelRow& panel, float maximum) {
   return sum_of_exponentials(panel.logits, static_cast<std::size_t>(panel.count), maximum);
 }
 
-/// The first index >= begin whose logit is greater than the threshold, or the count.
+/// Returns the first index >= begin whose logit is greater than the threshold, or the count.
 std::int64_t find_greater(const PanelRow& panel, std::int64_t begin, float threshold) {
   const FloatTag d;
   const auto lanes = static_cast<std::int64_t>(float_lanes());
@@ -82,8 +82,8 @@ std::int64_t find_greater(const PanelRow& panel, std::int64_t begin, float thres
   return panel.count;
 }
 
-/// The upper half of the 64 random bits that core::random_uniform makes a number of, for consecutive indices from
-/// `first` on; whole vectors are stored.
+/// Stores the upper halves of the 64 random bits that core::random_uniform() converts, for consecutive indices starting
+/// at `first`. It stores whole vectors.
 HWY_INLINE void uniform_bits(const ops::RowNoise& noise, std::uint64_t first, std::size_t count, std::uint32_t* bits) {
   const WideTag d;
   const hn::Rebind<std::uint32_t, WideTag> d_narrow;
@@ -96,13 +96,13 @@ HWY_INLINE void uniform_bits(const ops::RowNoise& noise, std::uint64_t first, st
   }
 }
 
-/// -log(-log(1 - u)) for u = (bits + 0.5) / 2^32, as ops::gumbel_noise with half of its bits: right to 1e-4, or
-/// +infinity where so few bits are not enough for that.
+/// Returns -log(-log(1 - u)) for u = (bits + 0.5) / 2^32: ops::gumbel_noise() computed from half of its bits. The
+/// result is accurate to 1e-4, or +infinity where 32 bits do not suffice for that.
 HWY_INLINE Floats estimated_gumbel(const std::uint32_t* bits) {
   const FloatTag d;
   const hn::RebindToUnsigned<FloatTag> d_bits;
   const hn::RebindToSigned<FloatTag> d_int;
-  // Halves of 16 bits convert exactly, and signed, which every target can do.
+  // 16-bit halves convert exactly as signed integers, which every target supports.
   const auto to_float = [&](auto word) HWY_ATTR {
     const Floats high = hn::ConvertTo(d, hn::BitCast(d_int, hn::ShiftRight<16>(word)));
     const Floats low = hn::ConvertTo(d, hn::BitCast(d_int, hn::And(word, hn::Set(d_bits, 0xFFFF))));
@@ -117,9 +117,9 @@ HWY_INLINE Floats estimated_gumbel(const std::uint32_t* bits) {
                         hn::Neg(hn::Log(d, exponential)));
 }
 
-/// Stores the indices in [begin, begin + count) at which score plus noise may exceed `threshold`; gives their number. A
-/// 64-bit logarithm for each token of the vocabulary would take ten times as long as the projection itself. count <=
-/// kNoiseChunk.
+/// Stores the indices in [begin, begin + count) at which score plus noise may exceed `threshold`, and returns their
+/// number. Computing a 64-bit logarithm for every token of the vocabulary would take ten times as long as the
+/// projection. count <= kNoiseChunk.
 std::int64_t find_noisy(const PanelRow& panel, std::int64_t begin, std::int64_t count, float threshold,
                         std::int64_t* found) {
   const FloatTag d;
@@ -197,11 +197,11 @@ void apply_edits(const PanelRow& panel) {
   }
 }
 
-/// Maxima of so many parts of a panel, at most.
+/// The largest number of parts of a panel.
 constexpr std::size_t kMaxParts = 64;
 
-/// What the k best logits of a panel cannot be below: the k-th largest of its parts' maxima. The lowest there is if
-/// there are fewer of them.
+/// Returns a lower bound of the k best logits in a panel: the k-th largest of its parts' maxima. With fewer than k
+/// parts, it is the lowest float.
 float least_candidate(std::span<float> maxima, std::int64_t k) {
   if (static_cast<std::size_t>(k) > maxima.size()) return kNever;
   for (float& maximum : maxima) maximum = ordered(maximum);
@@ -210,21 +210,21 @@ float least_candidate(std::span<float> maxima, std::int64_t k) {
   return *kth;
 }
 
-/// `least`: see least_candidate().
+/// For `least` see least_candidate().
 void select_plain(const PanelRow& panel, float least, RowState& state) {
   std::int64_t i = 0;
   const auto offer_at = [&](std::int64_t at) {
     const float score = ordered(panel.logits[at]);
     offer({static_cast<double>(score), score, static_cast<std::int32_t>(panel.first_token + at)}, panel.k, state);
   };
-  // Most logits are not even looked at for the first candidates.
+  // Finds the first candidates without inspecting most logits.
   const float below = std::nextafter(least, kNever);
   while (below > kNever && i < panel.count && state.count < panel.k) {
     i = HWY_DYNAMIC_DISPATCH(find_greater)(panel, i, below);
     if (i < panel.count) offer_at(i++);
   }
   for (; i < panel.count && state.count < panel.k; ++i) offer_at(i);
-  // A later token with an equal score ranks behind, so only greater ones matter.
+  // A later token with an equal score ranks lower, so only greater scores matter.
   while (i < panel.count) {
     i = HWY_DYNAMIC_DISPATCH(find_greater)(panel, i, state.candidates[0].score);
     if (i < panel.count) offer_at(i++);
@@ -274,7 +274,7 @@ void take_panel(const PanelRow& panel, RowState& state) {
 }
 
 void add_panel(const RowState& panel, std::int64_t k, RowState& state) {
-  // Of one panel both are floats.
+  // In a single panel, both values are floats.
   if (panel.sum != 0) add_panel_sum(static_cast<float>(panel.maximum), static_cast<float>(panel.sum), state);
   for (std::int64_t i = 0; i < panel.count; ++i) offer(panel.candidates[i], k, state);
 }
@@ -284,7 +284,7 @@ void finish_row(RowState& state, std::int64_t k, bool noisy, std::int32_t* token
   for (std::int64_t i = 0; i < k; ++i) {
     Candidate& candidate = state.candidates[i];
     candidate.score = static_cast<float>(static_cast<double>(candidate.score) - log_sum);
-    // Two logits may round to one log probability, whose order is then that of the tokens.
+    // Different logits may round to the same log probability. Then the order of the tokens decides.
     if (!noisy) candidate.key = static_cast<double>(candidate.score);
   }
   std::sort(state.candidates, state.candidates + k, ranks_before);

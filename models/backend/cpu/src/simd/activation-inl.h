@@ -20,7 +20,7 @@ struct Identity {
 };
 
 struct Relu {
-  // Written so that NaN stays NaN.
+  // This form keeps NaN.
   HWY_INLINE Floats value(Floats x) const { return hn::IfThenZeroElse(hn::Lt(x, zero()), x); }
   HWY_INLINE Floats slope(Floats, Floats y) const { return hn::IfThenElseZero(hn::Gt(y, zero()), set(1.0F)); }
 };

@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dragoman::backend::cpu {
 namespace HWY_NAMESPACE {
 
-/// A row of a product that is floats already.
+/// A row of a product of floats.
 struct FloatProduct {
   template <class Vector>
   HWY_INLINE Floats load(const float* row, std::size_t i, const Vector& vector) const {
@@ -21,7 +21,7 @@ struct FloatProduct {
   }
 };
 
-/// A row of sums of int8 products, the first one of `from`.
+/// A row of sums of int8 products; `from` points to the first one.
 struct Int8Product {
   Floats row_scale;
   const float* col_scales;
@@ -39,7 +39,7 @@ struct Int8Product {
   }
 };
 
-/// Calls body with the kind of product that the rows are of.
+/// Calls body with the matching kind of product.
 template <class Body>
 HWY_INLINE void visit_product(const Dequantization& dequantization, const Body& body) {
   if (dequantization)

@@ -18,8 +18,8 @@ namespace HWY_NAMESPACE {
 using WideTag = hn::ScalableTag<std::uint64_t>;
 using WideWords = hn::Vec<WideTag>;
 
-/// The four words of one block per 64-bit lane. Only the low halves count: a 32 x 32 bit multiplication reads nothing
-/// else, so what the rounds leave in the high halves need not be cleared.
+/// The four 32-bit words of one block per 64-bit lane. Only the low halves are used. A 32 x 32 bit multiplication
+/// ignores the high halves, so they need not be cleared.
 struct PhiloxWords {
   WideWords c0;
   WideWords c1;
@@ -51,19 +51,19 @@ HWY_INLINE PhiloxWords philox_rounds(PhiloxWords c, std::uint64_t seed) {
   return c;
 }
 
-/// Words `low` and `high` of each block side by side.
+/// Interleaves words `low` and `high` of each block.
 HWY_INLINE WideWords join_words(WideWords low, WideWords high) {
   const hn::RepartitionToNarrow<WideTag> narrow;
   return hn::BitCast(WideTag(), hn::OddEven(hn::BitCast(narrow, hn::ShiftLeft<32>(high)), hn::BitCast(narrow, low)));
 }
 
-/// Stores the blocks first, first + 1, ... of the mask's stream, at least `blocks` of them, rounded up to a whole
-/// vector: 8 lanes of 16 bits each, in the order that ops/dropout.h documents.
+/// Stores the blocks first, first + 1, ... of the mask's stream: at least `blocks` of them, rounded up to whole
+/// vectors. A block has 8 lanes of 16 bits in the order that ops/dropout.h documents.
 HWY_INLINE void random_lanes(const DropoutMask& mask, std::uint64_t first, std::size_t blocks, std::uint16_t* lanes) {
   const WideTag d;
   const std::size_t per_vector = hn::Lanes(d);
-  // The two interleaves at the end then give consecutive blocks: even lanes hold the first half of them, odd lanes the
-  // second.
+  // In this order, the two interleaves at the end give consecutive blocks: even lanes hold the first half of them, odd
+  // lanes the second half.
   HWY_ALIGN std::uint64_t order[hn::MaxLanes(d)];
   for (std::size_t i = 0; i < per_vector; ++i) order[i] = i / 2 + i % 2 * (per_vector / 2);
   const WideWords offsets = hn::Load(d, order);
@@ -80,10 +80,10 @@ HWY_INLINE void random_lanes(const DropoutMask& mask, std::uint64_t first, std::
   }
 }
 
-/// How many elements are masked at a time: their factors stay in the first-level cache.
+/// The number of elements that are masked at a time; their factors stay in the first-level cache.
 inline constexpr std::size_t kMaskChunk = 512;
 
-/// What the elements first .. first + count are multiplied by: 0 or mask.scale. count <= kMaskChunk.
+/// Stores the factors of the elements first .. first + count: 0 or mask.scale. count <= kMaskChunk.
 HWY_INLINE void mask_factors(const DropoutMask& mask, std::uint64_t first, std::size_t count, float* factors) {
   const FloatTag d;
   const hn::RebindToSigned<FloatTag> d_int;
@@ -101,19 +101,18 @@ HWY_INLINE void mask_factors(const DropoutMask& mask, std::uint64_t first, std::
   }
 }
 
-/// mask_factors for any count; `factors` takes whole vectors.
+/// mask_factors() for any count. It stores whole vectors in `factors`.
 HWY_INLINE void many_mask_factors(const DropoutMask& mask, std::uint64_t first, std::size_t count, float* factors) {
   for (std::size_t begin = 0; begin < count; begin += kMaskChunk)
     mask_factors(mask, first + begin, std::min(kMaskChunk, count - begin), factors + begin);
 }
 
-/// A buffer for mask_factors; whole vectors are stored.
+/// A buffer for mask_factors(), with room for whole vectors.
 struct MaskFactors {
   HWY_ALIGN float values[kMaskChunk + hn::MaxLanes(FloatTag())];
 };
 
-/// Calls body(begin, count, factors) for consecutive chunks that cover `count` elements, of which the first has index
-/// `first`.
+/// Calls body(begin, count, factors) for consecutive chunks that cover `count` elements, starting with index `first`.
 template <class Body>
 HWY_INLINE void for_each_masked_chunk(const DropoutMask& mask, std::uint64_t first, std::size_t count,
                                       const Body& body) {

@@ -5,12 +5,12 @@
 
 namespace dragoman::backend::cpu {
 
-/// Memory on its way to the first-level cache, part by part, while something else is done. A model's packed weights do
-/// not fit into the cache, and a processor that sees a new block only when its product begins waits for it: with 64
-/// rows some 15 % of the time.
+/// Prefetches memory into the first-level cache part by part while other work is done. A model's packed weights do not
+/// fit into the cache. A processor that reads a new block only when its product begins waits for it: some 15 % of the
+/// time with 64 rows.
 class Prefetch {
  public:
-  /// Nothing of no bytes, and nothing if it would come in few big parts, which waits as well.
+  /// Has no effect if there are no bytes, or if there are few, large parts, for which the processor would wait anyway.
   Prefetch(const void* begin, std::int64_t bytes, std::int64_t parts) : begin_(static_cast<const char*>(begin)) {
     if (parts < kFewestParts) return;
     bytes_ = bytes;

@@ -22,7 +22,7 @@ namespace HWY_NAMESPACE {
 using IntTag = hn::RebindToSigned<FloatTag>;
 using Ints = hn::Vec<IntTag>;
 
-/// The upper halves of the rounded floats.
+/// Returns the upper halves of the rounded floats.
 HWY_INLINE Ints bf16_bits(Floats value) {
   const IntTag d;
   const hn::RebindToUnsigned<FloatTag> du;
@@ -59,7 +59,8 @@ void round_row_through_bf16(const float* x, std::size_t cols, float* y) {
   });
 }
 
-/// The bits of the largest magnitude; magnitudes compare as their bits do, and what is not finite is above all others.
+/// Returns the bits of the largest magnitude. Magnitudes compare like their bits, and values that are not finite are
+/// above all others.
 std::int32_t largest_bits(const float* x, std::size_t cols) {
   const IntTag d;
   const Ints magnitude = hn::Set(d, 0x7FFFFFFF);
@@ -96,7 +97,7 @@ void quantize_rows(const FloatRows& x, float range, std::int32_t zero, std::uint
   }
 }
 
-/// Halves as floats.
+/// Converts fp16 to floats.
 void widen_halves(const std::uint16_t* x, std::size_t count, float* y) {
   const hn::Rebind<hwy::float16_t, FloatTag> d_half;
   const std::size_t lanes = float_lanes();
@@ -106,7 +107,7 @@ void widen_halves(const std::uint16_t* x, std::size_t count, float* y) {
   for (; i < count; ++i) y[i] = tensor::f16_to_f32(x[i]);
 }
 
-/// Whole numbers times their scale.
+/// Converts integers with their scale to floats.
 void widen_numbers(const std::int8_t* x, float scale, std::size_t count, float* y) {
   const IntTag d;
   const hn::Rebind<std::int8_t, IntTag> d_narrow;

@@ -5,10 +5,11 @@
 #include <dragoman/tensor/compute_type.h>
 #include <dragoman/tensor/tensor.h>
 
-/// Floats as what products are computed in, and back: docs/concepts/numerics.md. All on the calling thread.
+/// Conversions of floats to the types of products and back; see docs/concepts/numerics.md. All run on the calling
+/// thread.
 namespace dragoman::backend::cpu {
 
-/// Rows of floats to be read, `stride` apart.
+/// Input rows of floats, `stride` apart.
 struct FloatRows {
   const float* data;
   std::int64_t stride;
@@ -16,23 +17,24 @@ struct FloatRows {
   std::int64_t cols;
 };
 
-/// To nearest, ties to even; y has no gaps.
+/// Rounds to nearest, ties to even. y has no gaps.
 void round_to_bf16(const FloatRows& x, std::uint16_t* y);
-/// The same as floats that bf16 holds.
+/// Like round_to_bf16(), with the results stored as floats.
 void round_through_bf16(const FloatRows& x, float* y);
 
-/// What is added to numbers so that they are bytes without a sign.
+/// The value that is added to signed integers to make them unsigned bytes.
 constexpr int zero_point(tensor::ComputeType type) {
   return type == tensor::ComputeType::kI8Narrow ? 64 : 128;
 }
-/// quantize_row() of each row, with its scale; y, without gaps, holds number + zero_point(type).
+/// Applies quantize_row() to each row and stores its scale. y, without gaps, receives the integers plus
+/// zero_point(type).
 void quantize(const FloatRows& x, tensor::ComputeType type, std::uint8_t* y, float* scales);
 
-/// quantize_row() of one row of a weight; gives its scale.
+/// Applies quantize_row() to one row of a weight and returns its scale.
 float quantize_weight_row(const float* row, std::int64_t cols, std::int8_t* numbers);
 
-/// What makes numbers of the sums of int8 products: number[r, c] = float(sum[r, c] - zero_sums[c]) * (row_scales[r] *
-/// col_scales[c]). Empty where products are floats.
+/// Converts sums of int8 products to floats: value[r, c] = float(sum[r, c] - zero_sums[c]) * (row_scales[r] *
+/// col_scales[c]). Empty if products are floats.
 struct Dequantization {
   const float* row_scales = nullptr;
   const float* col_scales = nullptr;
@@ -48,8 +50,8 @@ struct Dequantization {
   }
 };
 
-/// Row `row` of a stored matrix as floats: its own memory if it is of floats, else `buffer`, of as many as it has
-/// columns.
+/// Returns row `row` of a stored matrix as floats: its own memory if it contains floats, otherwise `buffer`, which has
+/// room for its columns.
 const float* float_row(const tensor::Tensor& values, const tensor::Tensor& scales, std::int64_t row, float* buffer);
 
 }  // namespace dragoman::backend::cpu

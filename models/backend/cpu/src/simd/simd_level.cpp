@@ -23,7 +23,7 @@ std::int64_t disabled_targets(SimdLevel level) {
   return level == SimdLevel::kBest ? 0 : better_than(HWY_STATIC_TARGET);
 }
 
-/// Our name for the best of `targets`, and how oneDNN's name for the same begins.
+/// Dragoman's name for the best of `targets`, and the prefix of oneDNN's name for the same level.
 struct LevelName {
   std::string ours;
   std::string gemm_prefix;
@@ -40,7 +40,7 @@ LevelName name_of(std::int64_t targets) {
 }
 
 #if HWY_ARCH_X86
-/// Bits of leaf 7 of CPUID (Intel's manual, volume 2A).
+/// The bits of CPUID leaf 7 (Intel's manual, volume 2A).
 struct StructuredFeatures {
   unsigned ecx = 0;
   unsigned edx = 0;

@@ -12,7 +12,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dragoman::backend::cpu {
 namespace HWY_NAMESPACE {
 
-/// y = exp(x - shift); gives the sum. y may be x.
+/// y = exp(x - shift). Returns the sum. y may be x.
 HWY_INLINE float exponentials(const float* x, std::size_t count, float shift, float* y) {
   return sum_of(count, [&](std::size_t i, auto vector) HWY_ATTR {
     const Floats e = vector.keep(exponential_of_negative(hn::Sub(vector.load(x + i), set(shift))));
@@ -21,7 +21,7 @@ HWY_INLINE float exponentials(const float* x, std::size_t count, float shift, fl
   });
 }
 
-/// The sum of exp(x - shift).
+/// Returns the sum of exp(x - shift).
 HWY_INLINE float sum_of_exponentials(const float* x, std::size_t count, float shift) {
   return sum_of(count, [&](std::size_t i, auto vector) HWY_ATTR {
     return vector.keep(exponential_of_negative(hn::Sub(vector.load(x + i), set(shift))));
@@ -33,7 +33,7 @@ HWY_INLINE void scale_row(float factor, std::size_t count, float* y) {
                              HWY_ATTR { vector.store(hn::Mul(vector.load(y + i), set(factor)), y + i); });
 }
 
-/// Softmax of at most a vector of numbers, all in registers: the common case of a sentence.
+/// Softmax of at most one vector of values, in registers. This is the common case for a sentence.
 template <class Vector>
 HWY_INLINE void short_softmax(const float* x, float* y, const Vector& vector) {
   const FloatTag d;
@@ -42,7 +42,7 @@ HWY_INLINE void short_softmax(const float* x, float* y, const Vector& vector) {
   vector.store(hn::Div(e, hn::SumOfLanes(d, e)), y);
 }
 
-/// y = softmax(x); y may be x. Nothing happens for no elements.
+/// y = softmax(x); y may be x. Has no effect for zero elements.
 HWY_INLINE void softmax_row(const float* x, std::size_t count, float* y) {
   if (count == 0) return;
   if (count == float_lanes()) return short_softmax(x, y, WholeVector());

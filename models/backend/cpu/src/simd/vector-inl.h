@@ -37,7 +37,7 @@ HWY_INLINE void store(Floats value, float* to) {
   hn::StoreU(value, FloatTag(), to);
 }
 
-/// A full vector's worth of floats.
+/// A full vector of floats.
 struct WholeVector {
   HWY_INLINE Floats load(const float* from) const { return hn::LoadU(FloatTag(), from); }
   HWY_INLINE Floats load_or(const float* from, float) const { return hn::LoadU(FloatTag(), from); }
@@ -46,7 +46,7 @@ struct WholeVector {
   HWY_INLINE std::size_t size() const { return float_lanes(); }
 };
 
-/// The last few floats of a row: fewer than a vector. Memory beyond them is neither read nor written.
+/// The last floats of a row, fewer than a vector. Memory beyond them is neither read nor written.
 struct PartVector {
   std::size_t count;
 
@@ -62,7 +62,7 @@ struct PartVector {
     return hn::Load(d, buffer);
 #endif
   }
-  /// Zero beyond the part.
+  /// Returns `value` with zeros beyond the part.
   HWY_INLINE Floats keep(Floats value) const {
     return hn::IfThenElseZero(hn::FirstN(FloatTag(), count), value);
   }
@@ -90,8 +90,8 @@ HWY_INLINE void for_each_vector(std::size_t count, const Body& body) {
   if (i < count) body(i, PartVector{count - i});
 }
 
-/// The sum over `count` elements of what term(first element, vector) gives, which must be 0 beyond the part. Four
-/// running sums hide the latency of the addition; the order depends on `count` alone.
+/// Returns the sum over `count` elements of term(first element, vector), which must be 0 beyond the part. Four running
+/// sums hide the latency of the addition. The order depends on `count` alone.
 template <class Term>
 HWY_INLINE float sum_of(std::size_t count, const Term& term) {
   const FloatTag d;
@@ -112,7 +112,7 @@ HWY_INLINE float sum_of(std::size_t count, const Term& term) {
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3))));
 }
 
-/// The maximum of `count` floats, -infinity of none.
+/// Returns the maximum of `count` floats; -infinity if there are none.
 HWY_INLINE float max_of(const float* values, std::size_t count) {
   constexpr float kLowest = -std::numeric_limits<float>::infinity();
   const std::size_t lanes = float_lanes();

@@ -15,13 +15,15 @@ HWY_BEFORE_NAMESPACE();
 namespace dragoman::backend::cpu {
 namespace HWY_NAMESPACE {
 
-/// e^x for x <= 0, as after subtraction of a row's maximum: within two units in the last place, 0 for x < -87, NaN for
-/// NaN (a network that diverges must not look healthy). x = n ln 2 + r with |r| <= ln 2 / 2; the polynomial is the
-/// minimax one of degree 6 whose first two coefficients are 1, with a relative error below 3.1e-9.
+/// e^x for x <= 0, as after the subtraction of a row's maximum. The result is accurate to two units in the last place,
+/// 0 for x < -87, and NaN for NaN, so that a diverged network is noticed. x = n ln 2 + r with |r| <= ln 2 / 2. The
+/// polynomial is the minimax polynomial of degree 6 whose first two coefficients are 1, with a relative error below
+/// 3.1e-9.
 HWY_INLINE Floats exponential_of_negative(Floats x) {
   const FloatTag d;
   const hn::RebindToSigned<FloatTag> d_bits;
-  const Floats rounder = set(12582912.0F);  // 1.5 * 2^23: what is added to it is rounded, and stands in its low bits
+  // 1.5 * 2^23: adding it rounds a value, whose integer is then in the low bits
+  const Floats rounder = set(12582912.0F);
   const Floats shifted = hn::MulAdd(x, set(1.44269504F), rounder);
   const Floats n = hn::Sub(shifted, rounder);
   const Floats r = hn::NegMulAdd(n, set(-2.12194440e-4F), hn::NegMulAdd(n, set(0.693359375F), x));
@@ -42,7 +44,7 @@ HWY_INLINE Floats sigmoid(Floats x) {
 }
 
 HWY_INLINE Floats hyperbolic_tangent(Floats x) {
-  // Beyond 10 the result rounds to 1; Highway's Tanh is asked for nothing larger.
+  // Beyond 10 the result rounds to 1, so larger values need not be passed to Highway's Tanh.
   const Floats limited = hn::Max(hn::Min(x, set(10.0F)), set(-10.0F));
   return hn::IfThenElse(hn::IsNaN(x), x, hn::Tanh(FloatTag(), limited));
 }
@@ -52,10 +54,10 @@ HWY_INLINE Floats normal_density(Floats x) {
   return hn::Mul(set(0.3989422804F), exponential_of_negative(hn::Mul(set(-0.5F), hn::Mul(x, x))));
 }
 
-/// The distribution function of the standard normal distribution, with small *relative* error also far to the left,
-/// where 1 + erf(x) would cancel. For a = |x|: Phi(-a) = exp(-a^2/2) * P(u) / (a + 4) with u = (a - 4) / (a + 4), and P
+/// The distribution function of the standard normal distribution. Its *relative* error is small also far to the left,
+/// where 1 + erf(x) would cancel. For a = |x|: Phi(-a) = exp(-a^2/2) * P(u) / (a + 4) with u = (a - 4) / (a + 4). P is
 /// the polynomial of degree 9 that interpolates (a + 4) * exp(a^2/2) * Phi(-a) on 0 <= a <= 14.5 at the Chebyshev
-/// nodes; its relative error is below 1.3e-8.
+/// nodes. Its relative error is below 1.3e-8.
 HWY_INLINE Floats normal_distribution(Floats x) {
   const Floats a = hn::Min(hn::Abs(x), set(14.5F));
   const Floats reciprocal = hn::Div(set(1.0F), hn::Add(a, set(4.0F)));

@@ -1,6 +1,6 @@
 #pragma once
 
-/// For the few kernels that are written for one instruction set, since what they do has no name in Highway.
+/// For the few kernels that are written for one instruction set, because Highway lacks their operations.
 #ifdef __x86_64__
 #include <immintrin.h>
 
@@ -10,7 +10,7 @@
 #define DRAGOMAN_INLINE [[gnu::always_inline]] inline
 #endif
 
-/// The next loop, whose length is known, without a loop: what is summed in an array is then kept in registers.
+/// Unrolls the next loop, whose length is a constant, so that sums in an array are kept in registers.
 #ifdef __clang__
 #define DRAGOMAN_UNROLL _Pragma("unroll")
 #else

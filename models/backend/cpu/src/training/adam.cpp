@@ -68,7 +68,7 @@ void moving_average_range(const ops::MovingAverageArguments& arguments, std::int
   });
 }
 
-/// The sum of squares of `count` floats in double precision.
+/// Returns the sum of squares of `count` floats in double precision.
 double sum_of_squares_range(const float* x, std::size_t count) {
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, hn::ScalableTag<double>> d_half;
@@ -123,7 +123,7 @@ void kernel(Context& context, const ops::SumOfSquaresArguments& arguments) {
   const std::int64_t pieces = x.rows * across;
   const tensor::ScratchScope scratch(context.arena());
   auto* partials = static_cast<double*>(context.arena().allocate(static_cast<std::size_t>(pieces) * sizeof(double)));
-  // One piece is a row or part of one; short rows share a block.
+  // A piece is a row or part of one; short rows share a block.
   core::for_each_range(context.executor(), pieces, rows_per_block(x.cols), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t piece = begin; piece < end; ++piece) {
       const std::int64_t col = piece % across * kBlockElements;

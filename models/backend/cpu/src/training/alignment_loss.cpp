@@ -6,17 +6,17 @@
 #include <dragoman/core/parallel.h>
 #include <dragoman/ops/alignment_loss.h>
 
-// Plain loops: only the few weights that have links are looked at, in one layer of a model.
+// Plain loops suffice: only the few weights that have links are read, in one layer of a model.
 namespace dragoman::backend::cpu {
 namespace {
 
-/// Sequences for one block of work.
+/// Sequences per block of work.
 constexpr std::int64_t kSequencesPerBlock = 8;
 
-/// The weights of one query, and of the gradients of its weights; those of the next head lie `head_step` further.
+/// The weights of one query and their gradients. The next head is `head_step` further.
 struct GuidedRow {
   const float* weights;
-  float* gradient;  ///< zeros; nullptr: not wanted
+  float* gradient;  ///< zeros on entry; nullptr: not needed
   std::int64_t head_step;
   std::int64_t keys;
   int heads;
@@ -44,7 +44,7 @@ double cross_entropy(const GuidedRow& row, std::span<const std::int32_t> links, 
   return loss;
 }
 
-/// Links are of different keys, so (w - a)^2 = w^2 - 2 a w + a^2 may be added up link by link.
+/// Links name different keys. So (w - a)^2 = w^2 - 2 a w + a^2 can be added up link by link.
 double squared_error(const GuidedRow& row, std::span<const std::int32_t> links, double scale) {
   const double wanted = 1 / static_cast<double>(links.size());
   double loss = 0;

@@ -18,16 +18,16 @@ HWY_BEFORE_NAMESPACE();
 namespace dragoman::backend::cpu {
 namespace HWY_NAMESPACE {
 
-/// Scratch memory of one unit. The last three are [kQueryBlock, padded keys].
+/// Scratch memory of one unit. `scores` and `kept` are [kQueryBlock, padded keys].
 struct BackwardScratch {
   float* values_transposed;  ///< [head_size, padded keys]
   float* scores;             ///< gradient of the kept weights, then of the scores
   float* kept;               ///< the weights after dropout
-  float* dbias;              ///< [2 * reach + 1]: the unit's part of the biases' gradient; nullptr: not wanted
+  float* dbias;              ///< [2 * reach + 1]: the unit's part of the biases' gradient; nullptr: not needed
   float* factors;            ///< dropout factors of the weights, [count, keys] without gaps
 };
 
-/// kept = weights after dropout; gradient goes back through the dropout in place.
+/// Computes kept = the weights after dropout. Propagates the gradient through the dropout in place.
 HWY_INLINE void drop_row(const float* factors, std::size_t count, const float* weights, float* kept, float* gradient) {
   for_each_vector(count, [&](std::size_t i, auto vector) HWY_ATTR {
     const Floats factor = load(factors + i);
@@ -45,7 +45,7 @@ HWY_INLINE void add_row(const float* from, std::size_t count, float* to) {
                              HWY_ATTR { vector.store(hn::Add(vector.load(to + i), vector.load(from + i)), to + i); });
 }
 
-/// Through the softmax of one row, and the factor that its scores were scaled by: gradient = factor * w * (gradient -
+/// Propagates through the softmax of one row and the factor of its scores: gradient = factor * w * (gradient -
 /// sum(gradient * w)).
 HWY_INLINE void softmax_gradient(const float* weights, std::size_t count, float factor, float* gradient) {
   const Floats sum = set(sum_of(count, [&](std::size_t i, auto vector)
@@ -56,8 +56,8 @@ HWY_INLINE void softmax_gradient(const float* weights, std::size_t count, float 
   });
 }
 
-/// Adds the gradients of a row of scores, which are `factor` times those of what the biases were added to, to what
-/// each bias gets, one key after the other.
+/// Adds the gradients of a row of scores to the gradients of the biases, one key after the other. The row's gradients
+/// include `factor`, which does not apply to biases.
 HWY_INLINE void add_bias_gradient(const float* gradient, float factor, std::int64_t reach, std::int64_t place,
                                   std::int64_t keys, float* dbias) {
   const BiasOfRow of(place, reach, keys);
@@ -67,7 +67,8 @@ HWY_INLINE void add_bias_gradient(const float* gradient, float factor, std::int6
   for (std::int64_t j = of.far; j < keys; ++j) dbias[2 * reach] += inverse * gradient[j];
 }
 
-/// Fills scratch.scores with the gradients of the scores of `count` queries from `first` on, and scratch.kept.
+/// Fills scratch.scores with the gradients of the scores of `count` queries, starting at `first`, and fills
+/// scratch.kept.
 HWY_INLINE void score_gradients(const ops::AttentionBackwardArguments& arguments, const DropoutMask& mask,
                                 const AttentionUnit& unit, std::int64_t first, std::int64_t count,
                                 const BackwardScratch& scratch) {
@@ -144,7 +145,7 @@ HWY_INLINE void attention_backward_unit(const ops::AttentionBackwardArguments& a
   transpose(forward.v.row<float>(unit.first_key) + unit.col, forward.v.stride, unit.keys, unit.head_size,
             scratch.values_transposed, stride);
   if (scratch.dbias != nullptr) std::fill_n(scratch.dbias, forward.bias.rows, 0.0F);
-  // One round even without queries: it writes the zeros of a first gradient.
+  // At least one round even without queries, because it writes the zeros of a first gradient.
   std::int64_t first = 0;
   do {
     const std::int64_t count = std::min(kQueryBlock, unit.queries - first);
@@ -182,7 +183,8 @@ HWY_EXPORT(attention_backward_range);
 
 namespace {
 
-/// Adds up what every sequence (its units are those of all heads) gives to the biases, in their order.
+/// Adds up the contributions of every sequence to the biases, in the order of the sequences. A sequence's units are
+/// those of all heads.
 void reduce_bias_gradients(const ops::AttentionBackwardArguments& arguments, const float* parts) {
   const autograd::GradientTarget& dbias = arguments.dbias;
   const std::int64_t heads = arguments.forward.heads;

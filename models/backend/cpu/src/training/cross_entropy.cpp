@@ -17,8 +17,8 @@ HWY_BEFORE_NAMESPACE();
 namespace dragoman::backend::cpu {
 namespace HWY_NAMESPACE {
 
-/// Sum of the differences to `shift`: close to the maximum, so that the mean does not lose digits to a common offset of
-/// the logits.
+/// Returns the sum of the differences from `shift`, which is close to the maximum. So the mean does not lose digits to
+/// a common offset of the logits.
 HWY_INLINE double sum_of_differences(const float* x, std::size_t count, float shift) {
   return static_cast<double>(sum_of(count, [&](std::size_t i, auto vector) HWY_ATTR {
     return vector.keep(hn::Sub(vector.load(x + i), set(shift)));

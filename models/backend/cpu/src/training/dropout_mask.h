@@ -8,7 +8,7 @@ namespace dragoman::backend::cpu {
 
 /// A dropout rate and random state in the form that kernels use.
 struct DropoutMask {
-  std::uint32_t threshold = 0;  ///< a 16-bit lane below it drops its element; 0 drops nothing
+  std::uint32_t threshold = 0;  ///< 16-bit lanes below it drop their element; 0 drops nothing
   float scale = 1;
   std::uint64_t seed = 0;
   std::uint64_t stream = 0;

@@ -24,7 +24,7 @@ struct GainBiasSums {
 };
 
 /// The two row means that the gradient subtracts (Ba, Kiros & Hinton 2016): of g = gain * dy, and of g times the
-/// normalised input. The row's share of dgain and dbias is added on the way.
+/// normalised input. Computing them also adds the row's share to dgain and dbias.
 struct RowMeans {
   float gradient;
   float projection;
@@ -62,7 +62,7 @@ HWY_INLINE void write(const Vector& vector, bool accumulate, Floats value, float
   vector.store(accumulate ? hn::Add(vector.load(to), value) : value, to);
 }
 
-/// Calls emit(first element, vector, gradient) along the row, with everything that flows into `sum`.
+/// Calls emit(first element, vector, gradient) along the row, with the total gradient that flows into `sum`.
 template <class Emit>
 HWY_INLINE void for_each_gradient(const LayerNormBackwardRows& rows, std::int64_t r, const RowMeans& means,
                                   std::size_t begin, std::size_t count, const Emit& emit) {

@@ -20,15 +20,15 @@ HWY_BEFORE_NAMESPACE();
 namespace dragoman::backend::cpu {
 namespace HWY_NAMESPACE {
 
-/// Goes back through the activation of rows [begin, end), into `dz`, which has no gaps, and adds them to `sums`, if
-/// there are sums.
+/// Propagates rows [begin, end) through the activation into `dz`, which has no gaps. If `sums` is not null, adds them
+/// to `sums`.
 void differentiate_rows(const ops::LinearBackwardArguments& arguments, std::int64_t begin, std::int64_t end, float* dz,
                         float* sums) {
   const auto cols = static_cast<std::size_t>(arguments.dy.cols);
   visit_activation(arguments.activation, [&](auto function) HWY_ATTR {
     for (std::int64_t r = begin; r < end; ++r, dz += cols) {
       const float* dy = arguments.dy.row<float>(r);
-      // Each function needs one of z and y and ignores the other.
+      // Each function reads one of z and y and ignores the other.
       const float* y = arguments.y.row<float>(r);
       const float* z = arguments.pre_activation.empty() ? y : arguments.pre_activation.row<float>(r);
       for_each_vector(cols, [=](std::size_t i, auto vector) HWY_ATTR {
@@ -76,8 +76,8 @@ struct Blocks {
       : rows((reduction_block_rows(all) + kDotRows - 1) / kDotRows * kDotRows), count((all + rows - 1) / rows) {}
 };
 
-/// A few rows of dz at a time, which stay in a cache until all that is made of them has been made. `whole` takes all of
-/// them, unless dz is dy; without it there is only memory for a few.
+/// Computes a few rows of dz at a time, which stay in a cache until all results that need them are computed. `whole`
+/// receives all rows of dz, unless dz is dy. If `whole` is empty, there is memory for a few rows only.
 class Differentiation {
  public:
   Differentiation(Context& context, const LinearBackwardArguments& arguments, const Blocks& blocks,
@@ -109,7 +109,7 @@ class Differentiation {
     }
   }
 
-  /// After all blocks.
+  /// Call it after all blocks.
   void reduce_bias() const {
     if (sums_ != nullptr) reduce_partials(sums_, blocks_.count, arguments_.dy.cols, arguments_.dbias);
   }
@@ -122,7 +122,7 @@ class Differentiation {
   float* sums_ = nullptr;
 };
 
-/// Both products at once, of a dz that is never whole.
+/// Computes both products together, from a dz that never exists as a whole.
 void backward_in_pairs(Context& context, const LinearBackwardArguments& arguments) {
   using Order = DotFactor::Order;
   const Tensor& x = arguments.x;
@@ -165,7 +165,7 @@ void backward_in_pairs(Context& context, const LinearBackwardArguments& argument
   });
 }
 
-/// One product after the other.
+/// Computes one product after the other.
 void backward_in_turn(Context& context, const LinearBackwardArguments& arguments) {
   const auto& [dx, dweight] = std::tie(arguments.dx, arguments.dweight);
   Tensor dz = arguments.dy;

@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dragoman::backend::cpu {
 namespace HWY_NAMESPACE {
 
-/// One of the two rows: logits, their maximum, the logarithm of the sum of exponentials of what they differ from it.
+/// One of the two rows: its logits, their maximum, and the logarithm of the sum of exp(logit - maximum).
 struct PairedRow {
   float* logits;
   float shift;
@@ -41,7 +41,7 @@ struct PairedRow {
   }
 };
 
-/// KL(p || q).
+/// Returns KL(p || q).
 HWY_INLINE float divergence_of_rows(const PairedRow& p, const PairedRow& q, std::size_t count) {
   return sum_of(count, [&](std::size_t i, auto vector) HWY_ATTR {
     const Floats log_p = p.log_probabilities(i, vector);
@@ -53,9 +53,9 @@ HWY_INLINE float divergence_of_rows(const PairedRow& p, const PairedRow& q, std:
 struct PairedSlopes {
   float half;        ///< of the cross entropy
   float divergence;  ///< weight of the divergence
-  float uniform;     ///< what each piece is wanted with, times `half`
+  float uniform;     ///< target probability of each piece by smoothing, times `half`
 
-  /// of the row with log probabilities `own`.
+  /// Returns the gradient for the row with log probabilities `own`.
   HWY_INLINE Floats of(Floats own, Floats other, float own_divergence) const {
     const Floats p = exponential_of_negative(own);
     const Floats difference = hn::Sub(hn::Sub(own, other), set(own_divergence));

@@ -18,19 +18,19 @@
 #define DRAGOMAN_BACKEND_CPU_ADAFACTOR_PASS_
 namespace dragoman::backend::cpu {
 
-/// Columns that one task sums up.
+/// Columns that one task sums.
 inline constexpr std::int64_t kAdafactorColumns = 256;
 
-/// What the passes of an Adafactor step share, in scratch memory.
+/// The values that the passes of an Adafactor step share, in scratch memory.
 struct AdafactorPass {
   const ops::AdafactorArguments* arguments;
   float gradient_scale;
-  float decay;                ///< b of the formula
-  double* row_squares;        ///< of each row of u: their sum
-  double* parameter_squares;  ///< the same of the parameters
-  float* row_factors;         ///< of a factored one: 1 / sqrt(r_i / mean(r))
+  float decay;                ///< b in the formula
+  double* row_squares;        ///< the sum of squares of each row of u
+  double* parameter_squares;  ///< the sum of squares of each row of the parameters
+  float* row_factors;         ///< if factored: 1 / sqrt(r_i / mean(r))
   float* column_factors;      ///< 1 / sqrt(c_j)
-  float update_scale;         ///< of u at the end
+  float update_scale;         ///< the final factor of u
   float rate;
 
   bool factored() const { return arguments->second_moment.empty(); }
@@ -103,7 +103,7 @@ HWY_INLINE double squares_of(const float* x, std::size_t count, float factor) {
   }));
 }
 
-/// The second moments of rows, and how large the parameters are.
+/// Computes the second moments of rows and the magnitude of the parameters.
 void adafactor_rows(const AdafactorPass& pass, std::int64_t begin, std::int64_t end) {
   const ops::AdafactorArguments& arguments = *pass.arguments;
   const auto cols = static_cast<std::size_t>(arguments.parameters.cols);
@@ -127,9 +127,9 @@ void adafactor_rows(const AdafactorPass& pass, std::int64_t begin, std::int64_t 
   }
 }
 
-/// The second moments of columns [begin, end), at most kAdafactorColumns.
+/// Computes the second moments of columns [begin, end), at most kAdafactorColumns.
 void adafactor_columns(const AdafactorPass& pass, std::int64_t begin, std::int64_t end) {
-  constexpr std::int64_t kRowsInFloat = 64;  // so few that single precision loses nothing to speak of
+  constexpr std::int64_t kRowsInFloat = 64;  // few enough for single precision to lose nothing significant
   const ops::AdafactorArguments& arguments = *pass.arguments;
   const std::int64_t rows = arguments.parameters.rows;
   const auto cols = static_cast<std::size_t>(end - begin);
@@ -154,7 +154,7 @@ void adafactor_columns(const AdafactorPass& pass, std::int64_t begin, std::int64
   }
 }
 
-/// Calls body(first column, vector, u) along a row, u of the formula before it is clipped.
+/// Calls body(first column, vector, u) along a row, with u of the formula before clipping.
 template <class Body>
 HWY_INLINE void for_each_update(const AdafactorPass& pass, std::int64_t row, const Body& body) {
   const ops::AdafactorArguments& arguments = *pass.arguments;
