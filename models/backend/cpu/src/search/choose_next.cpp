@@ -4,7 +4,7 @@
 
 #include <dragoman/ops/choose_next.h>
 
-// Searches on the CPU choose on the host. This kernel serves callers that use the CPU's kernels as those of a separate
+// Searches on the CPU choose on the host. This kernel serves callers that use the CPU as if it were a separate
 // device.
 namespace dragoman::backend::cpu {
 namespace {

@@ -183,8 +183,8 @@ HWY_EXPORT(attention_backward_range);
 
 namespace {
 
-/// Adds up the contributions of every sequence to the biases, in the order of the sequences. A sequence's units are
-/// those of all heads.
+/// Adds up the contributions of every sequence to the biases, in the order of the sequences. A sequence has one
+/// unit for each head.
 void reduce_bias_gradients(const ops::AttentionBackwardArguments& arguments, const float* parts) {
   const autograd::GradientTarget& dbias = arguments.dbias;
   const std::int64_t heads = arguments.forward.heads;
