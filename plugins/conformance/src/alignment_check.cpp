@@ -7,7 +7,7 @@
 namespace dragoman::plugins {
 namespace {
 
-/// Alignments of the target tokens of one pair: a row of source length each.
+/// The alignments of one pair's target tokens: one row of source length for each.
 struct Alignments {
   Matrix whole;
   Matrix steps;
@@ -70,7 +70,7 @@ Finding check_alignment(const Bench& bench) {
     sum_error = std::max(sum_error, worst_sum(whole));
   }
   found = larger(found, {sum_error, 0});
-  // Weights are handed out in single precision on every device.
+  // Alignment weights are returned in single precision on every device.
   return judge(
       found, tolerance_of(tensor::DType::kF32),
       "alignment weights sum to 1 and are those of the whole pass in steps, too",

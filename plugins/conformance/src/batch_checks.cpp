@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kBatchFault =
     "something is computed over more than one sentence, or a kernel's result depends on the number of rows";
 
-/// Results of each pair alone, one after the other.
+/// Returns the results of processing each pair alone, one after the other.
 template <class Run>
 Matrix one_by_one(const std::vector<Pair>& pairs, Run run) {
   Matrix joined;
@@ -21,7 +21,7 @@ Matrix one_by_one(const std::vector<Pair>& pairs, Run run) {
   return joined;
 }
 
-/// The same pairs together, and together in reverse, against alone: the bits must be equal.
+/// Compares all pairs together, and together in reverse order, with each pair alone. The bits must be equal.
 template <class Run>
 Distance against_alone(std::vector<Pair> pairs, Run run) {
   Distance found = distance(run(pairs), one_by_one(pairs, run));
@@ -29,7 +29,7 @@ Distance against_alone(std::vector<Pair> pairs, Run run) {
   return larger(found, distance(run(pairs), one_by_one(pairs, run)));
 }
 
-/// Sentences of a pool in which others come and go.
+/// A sentence that is admitted to a pool and released while others come and go.
 struct Visit {
   std::int32_t slot = -1;
   std::int32_t row = -1;
@@ -37,7 +37,7 @@ struct Visit {
   Matrix states;
 };
 
-/// Steps all admitted visits that have tokens left by one token.
+/// Steps all admitted visits with remaining tokens by one token.
 void step_visits(Stepper& stepper, const std::vector<Pair>& pairs, std::vector<Visit>& visits) {
   std::vector<nn::RowRef> rows;
   std::vector<Tokens> next;
@@ -109,7 +109,7 @@ Finding check_refill_in(const Bench& bench, tensor::ComputeType type) {
                "state is kept outside of the DecoderState, or belongs to a row number instead of a sentence");
 }
 
-/// What is found for the first compute type that fails; else for all.
+/// Returns the finding for the first compute type that fails; otherwise the finding for all types.
 Finding in_all_types(const Bench& bench, Finding (*check)(const Bench&, tensor::ComputeType)) {
   Finding all{true, {}};
   for (const tensor::ComputeType type : bench.compute_types()) {

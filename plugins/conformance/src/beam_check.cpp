@@ -12,7 +12,7 @@ constexpr std::uint64_t kTreeSeed = 99;
 constexpr int kSteps = 5;
 constexpr std::size_t kBeam = 3;
 
-/// One hypothesis of a made-up search: which sentence, which hypothesis of the last step it continues, and all its
+/// One hypothesis of a simulated search: its sentence, the hypothesis of the last step that it continues, and all its
 /// tokens.
 struct Node {
   std::size_t sentence;
@@ -27,8 +27,8 @@ Generation roots(const std::vector<Pair>& pairs) {
   return generation;
 }
 
-/// Each sentence gets kBeam hypotheses whose parents are drawn at random: some of the last ones die, others get several
-/// children.
+/// Gives each sentence kBeam hypotheses with random parents. So some hypotheses of the last step die and others get
+/// several children.
 Generation children(const Generation& parents, std::size_t sentences, std::uint64_t step) {
   Generation generation;
   for (std::size_t s = 0; s < sentences; ++s) {
@@ -53,7 +53,7 @@ std::vector<Generation> made_up_search(const std::vector<Pair>& pairs) {
   return search;
 }
 
-/// The row that each hypothesis of a step takes. `stream` 0: as they come.
+/// Returns the row of each hypothesis in a step. With `stream` 0, rows are in the order of the hypotheses.
 std::vector<std::uint32_t> row_order(std::size_t count, std::uint64_t stream, std::size_t step) {
   std::vector<std::uint32_t> order(count);
   std::iota(order.begin(), order.end(), 0U);
@@ -61,7 +61,8 @@ std::vector<std::uint32_t> row_order(std::size_t count, std::uint64_t stream, st
   return order;
 }
 
-/// Runs the search with the rows of each step in some order; the states in the order of the generations all the same.
+/// Runs the search with the rows of each step in some order. Returns the states in the order of the generations in any
+/// case.
 std::vector<Matrix> run_search(Subject& subject, const std::vector<Pair>& pairs, const std::vector<Generation>& search,
                                std::uint64_t stream) {
   Stepper stepper(subject);
@@ -90,7 +91,7 @@ std::vector<Matrix> run_search(Subject& subject, const std::vector<Pair>& pairs,
   return states;
 }
 
-/// The last states of whole passes over the tokens of each hypothesis.
+/// Returns the last states of complete passes over the tokens of each hypothesis.
 Matrix expected_states(Subject& subject, const std::vector<Pair>& pairs, const Generation& generation) {
   Matrix expected;
   for (const Node& node : generation) {

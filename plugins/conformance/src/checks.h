@@ -7,13 +7,13 @@
 
 namespace dragoman::plugins {
 
-/// The outcome of one check: what Verdict says of it.
+/// The outcome of one check, which becomes part of a Verdict.
 struct Finding {
   bool passed = false;
   std::string detail;
 };
 
-/// What a check runs on.
+/// The model and the devices that a check runs on.
 struct Bench {
   const ModelEntry& entry;
   const runtime::Runtime& runtime;
@@ -23,15 +23,15 @@ struct Bench {
   Subject subject(int threads = 1, std::optional<tensor::ComputeType> packed = {}) const {
     return {entry, runtime, {.device = device, .threads = threads, .packed = packed}};
   }
-  /// In which the device can multiply packed weights.
+  /// Returns the types in which the device can multiply packed weights.
   std::vector<tensor::ComputeType> compute_types() const;
 };
 
-/// A finding that passes if the distance is at most `allowed`; `what` names both sides, `fault` the likely cause if it
-/// does not.
+/// Returns a finding that passes if the distance is at most `allowed`. `what` names both sides, `fault` the likely
+/// cause of a failure.
 Finding judge(const Distance& found, double allowed, std::string_view what, std::string_view fault);
 
-// One function per check; conformance.cpp has the list with what each promises.
+// One function for each check. conformance.cpp has the list with the property that each one verifies.
 Finding check_finite_differences(const Bench& bench);
 Finding check_every_parameter(const Bench& bench);
 Finding check_cached_steps(const Bench& bench);

@@ -11,7 +11,7 @@
 namespace dragoman::plugins {
 namespace {
 
-/// On which devices a check runs.
+/// The devices that a check runs on.
 enum class Where { kReference, kEverywhere, kBesidesReference };
 
 struct Check {
@@ -54,7 +54,7 @@ constexpr std::array kChecks = {
           check_device},
 };
 
-/// The first of each kind of device, the reference before the others.
+/// Returns the first device of each kind, starting with the reference.
 std::vector<tensor::Device> devices_of(const runtime::Runtime& runtime) {
   std::vector<tensor::Device> devices{tensor::Device::kReference};
   for (const tensor::Device device : runtime.devices())
@@ -87,7 +87,7 @@ void append(std::vector<Verdict>& verdicts, const std::vector<Verdict>& more) {
   verdicts.insert(verdicts.end(), more.begin(), more.end());
 }
 
-/// Where an op of the provider's has kernels, and where it should have.
+/// Compares the kernels of the provider's ops with the required ones.
 std::vector<Verdict> check_kernels(const Host& host, const std::string& provider) {
   std::vector<std::string> ops;
   const std::vector<Registry::Kernel>& kernels = host.registry().kernels();

@@ -3,7 +3,7 @@
 namespace dragoman::plugins {
 namespace {
 
-/// How far the states move, before and from the place of the change on, when one target token is exchanged for another.
+/// The change of the states when one target token is replaced: before the position of the token, and from it on.
 struct Response {
   Distance before;
   Distance at;
@@ -19,7 +19,7 @@ Response response_to_target(Subject& subject, const Pair& pair, std::size_t plac
           distance(new_states.row_range(row, row + 1), old_states.row_range(row, row + 1))};
 }
 
-/// The last state must answer to every token of source and history; a change this small is none.
+/// The last state must depend on every token of source and history. A change this small does not count.
 constexpr double kNoticed = 1e-6;
 
 std::string silent_source_token(Subject& subject, const Pair& pair) {

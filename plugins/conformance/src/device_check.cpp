@@ -5,7 +5,7 @@
 namespace dragoman::plugins {
 namespace {
 
-/// Gradients of single precision: each is a sum over all tokens of products of many factors.
+/// For gradients in single precision: each is a sum over all tokens of products with many factors.
 constexpr double kGradientTolerance = 5e-4;
 
 struct Outcome {

@@ -4,19 +4,19 @@
 
 namespace dragoman::plugins {
 
-/// The entry is made without options of its own and translates a few sentences with a small random Transformer on the
+/// Creates the strategy without its own options, and translates a few sentences with a small random Transformer on the
 /// reference backend.
 std::vector<Verdict> check_search_strategy(const Host& host, const SearchStrategyEntry& entry);
-/// The same with greedy search.
+/// Like check_search_strategy(), with greedy search.
 std::vector<Verdict> check_logits_processor(const Host& host, const LogitsProcessorEntry& entry);
-/// The entry is made without options, or passed over if it has to have some, and processes a few texts on several
-/// threads.
+/// Creates the stage without options, and processes a few texts on several threads. Skips a stage that requires
+/// options.
 Verdict check_stage(const StageEntry& entry);
 
-/// The entry is made of its example file.
+/// Creates the tokenizer from its example file.
 std::vector<Verdict> check_tokenizer(const TokenizerEntry& entry);
 
-/// The entry imports its example.
+/// Imports the example of the importer.
 std::vector<Verdict> check_model_importer(Host& host, const ModelImporterEntry& entry,
                                           const std::filesystem::path& scratch);
 

@@ -9,11 +9,11 @@
 namespace dragoman::plugins {
 namespace {
 
-/// Central differences in double precision: the error of the method falls with the square of the step, that of rounding
-/// grows with its inverse; here both are below 1e-8 of a loss of about 30.
+/// The parameters of central differences in double precision. The error of the method falls with the square of the
+/// step, and the rounding error grows with its inverse. With this step, both are below 1e-8 for a loss of about 30.
 constexpr double kStep = 1e-5;
 constexpr double kTolerance = 1e-6;
-/// Elements of a larger parameter are drawn at random.
+/// The number of elements that are drawn at random from a larger parameter.
 constexpr std::int64_t kElements = 32;
 
 std::int64_t element_to_check(const nn::Parameter& parameter, std::int64_t i, std::uint64_t stream) {

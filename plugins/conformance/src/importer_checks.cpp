@@ -16,7 +16,7 @@ namespace {
 
 using std::filesystem::path;
 
-/// The example of an importer in a folder of its own, which goes with the object.
+/// The example of an importer in a separate folder, which is removed with the object.
 class ImporterBench {
  public:
   ImporterBench(Host& host, const ModelImporterEntry& entry, const path& scratch)
@@ -31,7 +31,7 @@ class ImporterBench {
   const ModelImporterEntry& entry() const { return *entry_; }
   const path& example() const { return example_; }
   path imported() const { return folder_ / "imported"; }
-  /// Something in the folder that is no model.
+  /// A path in the folder that is not a model.
   path other(const std::string& name) const { return folder_ / name; }
 
   void import() const { import_model(example_, imported(), *host_, {.importer = entry_->name}); }
@@ -77,14 +77,14 @@ Finding check_import(const ImporterBench& bench) {
                             loaded.model->parameters().count())};
 }
 
-/// What is wrong with how a damaged example is taken; empty: nothing. Adds to `refused`.
+/// Returns the fault in the handling of a damaged example; empty if there is none. Counts rejections in `refused`.
 std::string complaint_about_damage(const ImporterBench& bench, std::size_t& refused) {
   core::remove_folder(bench.imported());
   try {
     bench.import();
     return {};
   } catch (const core::Error& error) {
-    // A disk that fails is no fault of the importer.
+    // A failing disk is not a fault of the importer.
     if (error.code() == core::ErrorCode::kIo && std::string_view(error.what()).starts_with(bench.imported().string()))
       throw;
     ++refused;
@@ -96,7 +96,7 @@ std::string complaint_about_damage(const ImporterBench& bench, std::size_t& refu
   }
 }
 
-/// Files of the example in turn, cut and changed at some places.
+/// Truncates and changes the files of the example at several positions, one file at a time.
 Finding check_damaged_models(const ImporterBench& bench) {
   constexpr std::size_t kTried = 96;
   const std::vector<path> files = bench.files();
@@ -104,7 +104,7 @@ Finding check_damaged_models(const ImporterBench& bench) {
   std::size_t refused = 0;
   std::size_t tried = 0;
   for (const path& file : files) {
-    // As it is, packed or not.
+    // Reads the file as it is, compressed or not.
     const std::string whole = core::read_beginning(file, std::filesystem::file_size(file));
     const std::size_t step = std::max<std::size_t>(1, whole.size() / places);
     for (std::size_t at = step / 2; at < whole.size() && tried < 2 * kTried; at += step) {

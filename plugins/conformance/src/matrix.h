@@ -8,7 +8,7 @@
 
 namespace dragoman::plugins {
 
-/// A result that has left step memory.
+/// A result that was copied out of step memory.
 struct Matrix {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
@@ -21,20 +21,20 @@ struct Matrix {
 
 Matrix read(const tensor::Context& context, const tensor::Tensor& tensor);
 
-/// The largest |a - b| / (1 + |b|), and the row where it is. Matrices of different shapes, and NaN anywhere, are
-/// infinitely far apart.
+/// The largest |a - b| / (1 + |b|), and its row. The distance is infinite for matrices of different shapes and for any
+/// NaN.
 struct Distance {
   double value = 0;
   std::int64_t row = 0;
 };
 Distance distance(const Matrix& a, const Matrix& b);
 
-/// The larger of both; for loops over several comparisons.
+/// Returns the larger distance, for loops over several comparisons.
 inline Distance larger(const Distance& a, const Distance& b) {
   return b.value > a.value ? b : a;
 }
 
-/// How far a result may be from its equal by another way of computing: some thousand roundings of the type.
+/// Returns the allowed difference between results of two equivalent computations: some thousand roundings of the type.
 double tolerance_of(tensor::DType dtype);
 
 }  // namespace dragoman::plugins

@@ -20,7 +20,7 @@ Finding check_training_mode(const Bench& bench) {
   const Matrix inference = decode_whole(subject, pairs);
   const Distance training = distance(decode_whole(subject, pairs, {.record = true, .training = true}), inference);
   const Distance recording = distance(decode_whole(subject, pairs, {.record = true}), inference);
-  // A device's library may have another algorithm for products whose rows may depend on how many there are.
+  // A device's library may choose another algorithm for products whose rows may depend on the number of rows.
   const double allowed = subject.memory().reads_host_memory() ? 0 : tolerance_of(subject.dtype());
   return judge(larger(training, recording), allowed, "training mode (without dropout) and a set tape against inference",
                "the forward pass does one thing in training and another in translation; or the example has dropout");

@@ -38,7 +38,8 @@ class SearchBench {
     return decoding::decode_all(stepper, sentences, search_, limits);
   }
 
-  /// Each sentence twice: by the search under test, and by beam search; the results of the first.
+  /// Runs each sentence twice, with the search under test and with beam search. Returns the results of the search under
+  /// test.
   Results run_beside_others(const std::vector<decoding::Sentence>& sentences) {
     const auto beam = std::make_shared<const decoding::SearchPlan>(decoding::DecodingOptions{.beam_size = 3});
     std::vector<decoding::Sentence> both;
@@ -69,7 +70,7 @@ bool same(const Hypothesis& a, const Hypothesis& b) {
          a.stopped_by == b.stopped_by;
 }
 
-/// The first sentence whose results differ, or -1.
+/// Returns the first sentence whose results differ, or -1.
 std::int64_t first_difference(const Results& a, const Results& b) {
   for (std::size_t i = 0; i < a.size(); ++i)
     if (!std::ranges::equal(a[i], b[i], same)) return static_cast<std::int64_t>(i);
@@ -145,7 +146,7 @@ std::vector<Verdict> check_search(const Host& host, const std::string& name, con
   return verdicts;
 }
 
-/// Calls a factory with no options of its own.
+/// Calls a factory without options.
 template <class Make>
 auto make_without_options(Make make) {
   const core::Json none = core::Json::object();

@@ -10,13 +10,13 @@ namespace dragoman::plugins {
 
 using Tokens = std::vector<std::int32_t>;
 
-/// A source with its end, and what the decoder is fed for it, from the start token on.
+/// A source with its end token, and the decoder input for it, starting with the start token.
 struct Pair {
   Tokens source;
   Tokens target;
 };
 
-/// Sequences laid end to end.
+/// Sequences stored end to end.
 struct Ragged {
   std::vector<std::int32_t> tokens;
   std::vector<std::int32_t> offsets{0};
@@ -30,16 +30,16 @@ struct Ragged {
 Ragged sources_of(const std::vector<Pair>& pairs);
 Ragged targets_of(const std::vector<Pair>& pairs);
 
-/// What every check works with: vocabularies of 13 (equal, so that they can be tied) and lengths up to 16.
+/// The specification for every check: vocabularies of 13 (equal, so that they can be tied) and lengths up to 16.
 nn::SequenceSpec example_spec();
 
-/// Three pairs of different lengths, the shortest source being the end alone. Made of random tokens that are neither
-/// begin nor end.
+/// Returns three pairs of different lengths with random tokens other than begin and end. The shortest source is the end
+/// token alone.
 std::vector<Pair> example_pairs();
 
-/// A token that may stand within a sentence; a pure function of its arguments.
+/// Returns a token that may occur within a sentence; a pure function of its arguments.
 std::int32_t random_token(std::uint64_t stream, std::uint64_t index);
-/// Another such token than `token`.
+/// Returns such a token that differs from `token`.
 std::int32_t other_token(std::int32_t token);
 
 }  // namespace dragoman::plugins

@@ -44,7 +44,7 @@ bool same(const Record& a, const Record& b) {
   return a.text == b.text && a.fields == b.fields && a.status == b.status && a.message == b.message;
 }
 
-/// The records as one thread makes them, all threads at the same time.
+/// Processes the records on several threads concurrently and returns each thread's results.
 std::vector<std::vector<Record>> process_on_threads(const pipeline::MapStage& stage) {
   std::vector<std::vector<Record>> copies(kStageThreads, example_records());
   std::vector<std::exception_ptr> errors(kStageThreads);

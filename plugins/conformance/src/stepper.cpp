@@ -28,15 +28,15 @@ Matrix Stepper::step(const std::vector<nn::RowRef>& rows, const std::vector<Toke
 
 namespace {
 
-/// One step of all pairs that have tokens left.
+/// One step of all pairs with remaining tokens.
 struct Step {
   std::vector<nn::RowRef> rows;
   std::vector<Tokens> next;
-  std::vector<std::size_t> members;  ///< which pair a row belongs to
+  std::vector<std::size_t> members;  ///< the pair of each row
 };
 
-/// The step that feeds tokens [done, done + count) of each target. `row_of` says where each pair's row was in the last
-/// step, and then where it is in this one.
+/// Returns the step that feeds tokens [done, done + count) of each target. `row_of` is each pair's row in the last step
+/// on entry, and in this step on return.
 Step next_step(const std::vector<Pair>& pairs, const std::vector<std::int32_t>& slots, std::size_t done,
                std::size_t count, std::vector<std::int32_t>& row_of) {
   Step step;

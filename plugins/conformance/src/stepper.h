@@ -8,7 +8,7 @@
 
 namespace dragoman::plugins {
 
-/// Runs a subject as a decoding loop does: sentences come and go, each step continues any rows of the last one.
+/// Runs a subject like a decoding loop: sentences come and go, and each step continues any rows of the last one.
 class Stepper {
  public:
   explicit Stepper(Subject& subject) : subject_(&subject), state_(subject.context(), subject.model().state_layout()) {}
@@ -17,18 +17,18 @@ class Stepper {
   std::int32_t admit(const Tokens& source) { return admit(std::vector<Tokens>{source}).front(); }
   void release(std::int32_t slot) { state_.release(slot); }
 
-  /// Row r continues as rows[r] says and gets next[r]; one row of states for each new token.
+  /// Row r continues the hypothesis rows[r] with the tokens next[r]. Returns one row of states for each new token.
   Matrix step(const std::vector<nn::RowRef>& rows, const std::vector<Tokens>& next);
   nn::PooledState& state() noexcept { return state_; }
 
  private:
   Subject* subject_;
   nn::PooledState state_;
-  Ragged next_;  ///< of the last step: its alignments are told by its offsets
+  Ragged next_;  ///< of the last step; its offsets are needed for its alignments
 };
 
-/// The states of each pair's target, fed token by token (the first `prefix` at once), all pairs together; in the order
-/// of decode_whole().
+/// Returns the states of each pair's target in the order of decode_whole(). The targets are fed token by token (the
+/// first `prefix` tokens together), all pairs in parallel.
 Matrix decode_stepwise(Subject& subject, const std::vector<Pair>& pairs, std::size_t prefix = 1);
 
 }  // namespace dragoman::plugins

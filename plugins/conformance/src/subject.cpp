@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kParameterSeed = 42;
 constexpr std::uint64_t kLabelStream = 1000;
 
-/// Values are those of a float on every device, so that all start from the same numbers.
+/// Draws values that are exact in single precision, so that all devices have equal values.
 void disturb(nn::ParameterStore& store) {
   constexpr double kAmplitude = 0.2;
   std::uint64_t stream = 0;
@@ -40,7 +40,7 @@ nn::Decoding run_whole(tensor::Context& context, const nn::Seq2SeqModel& model, 
   return model.decode(context, targets.view(), *state);
 }
 
-/// Sets tape and mode of a context, and takes them back.
+/// Sets the tape and the mode of a context, and resets them at the end.
 class ModeScope {
  public:
   ModeScope(tensor::Context& context, const PassMode& mode) : training_(&autograd::training_mode(context)) {

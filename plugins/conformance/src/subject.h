@@ -16,16 +16,16 @@ namespace dragoman::plugins {
 struct SubjectOptions {
   tensor::Device device = tensor::Device::kReference;
   int threads = 1;
-  /// Weights packed as for translation, to be multiplied in this; else plain, as in training.
+  /// If set, weights are packed for this type, as for translation. Otherwise they are plain, as in training.
   std::optional<tensor::ComputeType> packed{};
 };
 
-/// A model of the example configuration on one device, with the same random parameters on every device: no bias is zero
-/// and no gain is one, since what is zero hides faults.
+/// A model of the example configuration on one device, with the same random parameters on every device. No bias is zero
+/// and no gain is one, because such values hide faults.
 class Subject {
  public:
   Subject(const ModelEntry& entry, const runtime::Runtime& runtime, const SubjectOptions& options);
-  /// A second object of the same kind, made of the first one's own account of its configuration, without parameter
+  /// Returns a second model that is created from the configuration that the first one reports, without parameter
   /// values.
   static std::unique_ptr<nn::Seq2SeqModel> remade(const ModelEntry& entry, const nn::Seq2SeqModel& model);
 
@@ -40,22 +40,22 @@ class Subject {
   std::unique_ptr<tensor::Context> context_;
 };
 
-/// How a whole pass is run. The example has no dropout, so these must make no difference to the states.
+/// The mode of a complete pass. The example has no dropout, so the mode must not affect the states.
 struct PassMode {
   bool record = false;
   bool training = false;
 };
 
-/// Encoder output of the sources, [T_source, d].
+/// Returns the encoder output for the sources, [T_source, d].
 Matrix encode(Subject& subject, const std::vector<Pair>& pairs);
-/// Decoder output by teacher forcing, [T_target, d].
+/// Returns the decoder output of teacher forcing, [T_target, d].
 Matrix decode_whole(Subject& subject, const std::vector<Pair>& pairs, const PassMode& mode = {});
-/// The same of a model that is not the subject's own, in the subject's context.
+/// Like the function above, for another model in the subject's context.
 Matrix decode_whole(tensor::Context& context, const nn::Seq2SeqModel& model, const std::vector<Pair>& pairs,
                     const PassMode& mode = {});
 
-/// Summed label-smoothed cross-entropy of teacher forcing on `pairs` with random labels. With `gradients` (which must
-/// be attached) they are begun and computed.
+/// Returns the summed label-smoothed cross-entropy of teacher forcing on `pairs` with random labels. With `gradients`,
+/// also begins and computes the gradients, which must be attached.
 double loss(Subject& subject, const std::vector<Pair>& pairs, bool gradients);
 
 }  // namespace dragoman::plugins

@@ -27,13 +27,13 @@ std::unique_ptr<Tokenizer> make_of(const TokenizerEntry& entry, std::string cont
   return made;
 }
 
-/// A tokenizer of the example file, and what is put into it.
+/// A tokenizer of the example file, and the texts that it encodes.
 struct TokenizerBench {
   const TokenizerEntry& entry;
   std::unique_ptr<Tokenizer> tokenizer = make_of(entry, entry.example.content);
   std::vector<std::string> texts = all_texts(entry.example.texts);
 
-  /// The example's own ones, and those that come from outside.
+  /// Returns the texts of the example and further texts.
   static std::vector<std::string> all_texts(std::vector<std::string> texts) {
     for (const char* text : {"", " ", "  two  blanks ", "a\tb", "\xC3\xBC \xE2\x80\x94 \xF0\x9F\x9A\x80",
                              "half \xE2\x80", "\xFF\xFE", "\xE2\x96\x81 </s> <unk>"})
@@ -57,7 +57,7 @@ std::string complaint_about_pieces(const Tokenizer& tokenizer, const std::string
   const Ids ids = tokenizer.encode(text);
   const std::vector<Piece> pieces = tokenizer.encode_pieces(text);
   if (!std::ranges::equal(ids, pieces, {}, {}, &Piece::id)) return "encode() and encode_pieces() give other ids";
-  std::size_t last_begin = 0;  // what stands between pieces, blanks for example, may be lost
+  std::size_t last_begin = 0;  // text between pieces, such as whitespace, may be lost
   for (const Piece& piece : pieces) {
     if (piece.id < 0 || piece.id >= tokenizer.size())
       return fmt::format("gives the id {} where there are {} pieces", piece.id, tokenizer.size());
@@ -69,7 +69,7 @@ std::string complaint_about_pieces(const Tokenizer& tokenizer, const std::string
   return {};
 }
 
-/// Ids that there are, and the bytes that they stand for.
+/// Every text must encode to valid ids whose pieces refer to valid byte ranges.
 Finding check_any_text(const TokenizerBench& bench) {
   for (const std::string& text : bench.texts)
     if (const std::string complaint = complaint_about_pieces(*bench.tokenizer, text); !complaint.empty())
@@ -104,7 +104,7 @@ Finding check_pieces(const TokenizerBench& bench) {
   return {true, fmt::format("{} pieces have their ids; others are refused", tokenizer.size())};
 }
 
-/// Text by text and id by id, the same comes out.
+/// Encoding text by text and decoding id by id must give the same results.
 Finding check_streams(const TokenizerBench& bench) {
   const auto encoder = bench.tokenizer->make_encoder();
   const auto decoder = bench.tokenizer->make_decoder();
@@ -152,7 +152,7 @@ Finding check_tokenizer_threads(const TokenizerBench& bench) {
   return {true, fmt::format("{} threads at a time get what one gets", kThreads)};
 }
 
-/// What is cut off or changed is read or refused with a core::Error.
+/// Truncated and changed files must be read, or rejected with a core::Error.
 Finding check_damaged_files(const TokenizerBench& bench) {
   constexpr std::size_t kTried = 64;
   const std::string& whole = bench.entry.example.content;
