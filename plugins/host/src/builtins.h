@@ -4,7 +4,7 @@
 
 namespace dragoman::plugins {
 
-/// What Dragoman itself brings, registered as a plugin would.
+/// Registers Dragoman's built-in entries like those from a plugin.
 void register_builtins(Registrar& registrar);
 
 }  // namespace dragoman::plugins

@@ -45,7 +45,7 @@ void export_model(const path& model, const path& output, const std::string& form
   const std::shared_ptr<formats::OpenedModel> opened = host.open_model(model);
   if (opened->is_model_folder()) formats::verify_checksums_if_there(model);
   const LoadedModel loaded = load_model(*opened, host, {.trainable = true});
-  // The copy would be taken for a sound model.
+  // Otherwise the exported copy would look like a valid model.
   loaded.model->parameters().require_finite(
       (opened->is_model_folder() ? model / formats::ModelFiles::kWeights : model).string());
   core::require(loaded.config.languages.languages.empty(), ErrorCode::kUnsupported,

@@ -29,7 +29,7 @@ Parts split(std::string_view text) {
   return parts;
 }
 
-/// Hashes are told apart by their beginning.
+/// Returns the beginning of a hash, which suffices to distinguish it.
 std::string shortened(const Parts& parts, const std::string& name) {
   constexpr std::size_t kHashShown = 12;
   const auto found = parts.find(name);

@@ -5,8 +5,8 @@
 
 namespace dragoman::plugins {
 
-/// Which parts of two fingerprints differ, for a message; empty if none does. What could not be
-/// printed is escaped.
+/// Returns the parts in which two fingerprints differ, for a message; empty if they are equal. Unprintable characters
+/// are escaped.
 std::string fingerprint_difference(std::string_view plugin, std::string_view host);
 
 }  // namespace dragoman::plugins

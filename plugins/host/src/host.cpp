@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kCuda = "cuda";
 
-/// nullptr: there are none.
+/// Returns nullptr if there are none.
 const DeviceLinksEntry* links_of(const Registry& registry, std::string_view wanted, tensor::Device device) {
   for (const auto& registered : registry.device_links().all()) {
     const DeviceLinksEntry& entry = registered->entry;
@@ -44,7 +44,7 @@ tensor::Device Host::device(const std::string& name, tensor::DeviceOptions optio
   const tensor::Device device = runtime_.device(name);
   tensor::Backend& chosen = runtime_.backend(device);
   options.cache = cache_folder_;
-  // Left to us, it may be the CPU, whose memory nobody bounds and whose kernels nobody times.
+  // `auto` may select the CPU, which has no memory bound and no kernel times.
   if (name == runtime::kAutoDevice && chosen.memory(device.number()).host_readable()) {
     options.memory = 0;
     options.kernel_times = false;
@@ -99,7 +99,8 @@ std::shared_ptr<formats::OpenedModel> Host::open_model(const std::filesystem::pa
   const std::filesystem::path key = std::filesystem::weakly_canonical(path, ignored);
   {
     std::unique_lock lock(opening_);
-    // A call for a path that another thread opens gets that thread's model, or tries again if it failed.
+    // If another thread is opening the path, waits for that thread's model. If that thread fails, this call tries
+    // again.
     no_longer_opening_.wait(lock, [&] { return !being_opened_.contains(key); });
     std::erase_if(opened_, [](const auto& known) { return known.second.expired(); });
     if (const auto found = opened_.find(key); found != opened_.end())
@@ -115,7 +116,7 @@ std::shared_ptr<formats::OpenedModel> Host::open_model(const std::filesystem::pa
     no_longer_opening_.notify_all();
     return opened;
   };
-  // Without the lock: it may take long, and another path must not wait for it.
+  // Without the lock, because opening may take long and other paths must not wait.
   try {
     return end_opening(formats::open_model(path, entries_of(registry_.model_importers())));
   } catch (...) {
@@ -125,7 +126,7 @@ std::shared_ptr<formats::OpenedModel> Host::open_model(const std::filesystem::pa
 }
 
 Host& default_host() {
-  // Never destroyed: threads of the program may use models until the process ends.
+  // Never destroyed, because threads of the program may use models until the process ends.
   static Host* const host = new Host({.plugin_folder = installed_plugin_folder()});
   return *host;
 }

@@ -23,7 +23,7 @@ using std::filesystem::path;
 const ModelImporterEntry& importer_for(const Registry& registry, const path& from, const std::string& name) {
   if (!name.empty()) return registry.model_importers().get(name);
   if (formats::is_model_folder(from)) {
-    formats::load_model_config(from);  // says what is wrong with one that cannot be read
+    formats::load_model_config(from);  // throws the reason if the folder cannot be read
     core::fail(ErrorCode::kInvalidArgument, "{}: is a model folder already, there is nothing to import", from.string());
   }
   const ModelImporterEntry* found = find_importer(registry, from);
@@ -36,7 +36,7 @@ const ModelImporterEntry& importer_for(const Registry& registry, const path& fro
   return *found;
 }
 
-/// Reads one parameter after the other, and lets the importer finish after the last.
+/// Reads one parameter after the other, and calls the importer's finish function after the last.
 class ImportedValues {
  public:
   ImportedValues(formats::OpenedModel& opened, const nn::ParameterStore& store, std::stop_token stop)
@@ -51,7 +51,7 @@ class ImportedValues {
                                core::fingerprint({bytes, static_cast<std::size_t>(out.size()) * sizeof(float)}));
     if (&parameter == &store_.all().back()) opened_.finish();
   }
-  /// Of what was read, by parameter.
+  /// The fingerprints of the values that were read, by parameter.
   std::vector<std::pair<std::string, std::uint64_t>> take_fingerprints() { return std::move(fingerprints_); }
 
  private:
@@ -61,7 +61,8 @@ class ImportedValues {
   std::vector<std::pair<std::string, std::uint64_t>> fingerprints_;
 };
 
-/// As config.json will name it: by who has registered the kind, whatever the importer says.
+/// Returns the tokenizer as config.json will specify it. Its plugin is the one that registered the kind, whatever the
+/// importer names.
 tokenizer::TokenizerSpec with_provider(tokenizer::TokenizerSpec tokenizer, const path& from, Host& host,
                                        bool may_load) {
   if (tokenizer.empty()) return tokenizer;

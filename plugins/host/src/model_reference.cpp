@@ -14,7 +14,7 @@ namespace {
 
 using formats::ReferenceSentence;
 
-/// A sentence of one token, some usual ones, and one that goes beyond a page of the decoder's state.
+/// Sentence lengths: one token, two typical lengths, and one that exceeds a page of the decoder's state.
 constexpr std::uint64_t kLengths[] = {1, 5, 12, 33};
 constexpr std::int64_t kLongestGreedy = 24;
 
@@ -25,7 +25,7 @@ std::vector<std::int32_t> plain_tokens(const tokenizer::Tokenizer& tokenizer, st
   return tokens;
 }
 
-/// Those of the languages that are meant where nobody says one, else of the first.
+/// Returns the tags of the default languages; the first language of the table replaces a missing default.
 formats::SequenceTags usual_tags(const formats::LanguageTable& table) {
   const std::string first = table.languages.empty() ? std::string() : table.languages.front().first;
   const auto known = [&](const std::string& language) { return language.empty() ? first : language; };
@@ -52,7 +52,7 @@ void require_going_on(const std::stop_token& stop) {
     core::fail(core::ErrorCode::kInterrupted, "interrupted while a model's reference was computed");
 }
 
-/// The best continuation of the tags, token by token.
+/// Extends the tags greedily, token by token.
 void read_greedy(const nn::Seq2SeqModel& model, tensor::Context& context, ReferenceSentence& sentence,
                  const std::stop_token& stop) {
   const nn::SequenceSpec& spec = model.spec();
@@ -85,7 +85,7 @@ bool is_finite(const ReferenceSentence& sentence) {
   return std::ranges::all_of(sentence.log_probabilities, finite) && std::ranges::all_of(sentence.margins, finite);
 }
 
-/// As many digits as F32 has a use for.
+/// Rounds to the digits that are significant in F32.
 void shorten(std::vector<double>& values) {
   constexpr double kDigits = 1e6;
   for (double& value : values) value = std::round(value * kDigits) / kDigits;

@@ -18,7 +18,7 @@ namespace dragoman::plugins {
 namespace {
 
 using core::ErrorCode;
-/// No text in a descriptor has a reason to be longer; a pointer to anything else is noticed here.
+/// No valid text in a descriptor is longer, so an invalid pointer is detected.
 constexpr std::size_t kLongestText = 4096;
 
 bool is_file_name(std::string_view text) {
@@ -41,7 +41,7 @@ std::string last_loader_error() {
              "{}: the plugin was built for another SDK ({}); rebuild it against this installation", file, difference);
 }
 
-/// Before the library is opened, since its constructors run then.
+/// Runs before the library is opened, because opening runs its constructors.
 void check_note(const std::filesystem::path& file) {
   const std::optional<PluginNote> note = read_plugin_note(file);
   core::require(note.has_value(), ErrorCode::kBadInput,
@@ -57,8 +57,7 @@ void check_text(const char* text, std::string_view field, const std::string& fil
 }
 
 const PluginDescriptor* query(const std::filesystem::path& file) {
-  // RTLD_LOCAL: the symbols of one plugin are not offered to the next. RTLD_NOW: what is missing is missing now, with a
-  // message.
+  // RTLD_LOCAL: the symbols of one plugin are not visible to the next. RTLD_NOW: missing symbols are reported now.
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
     core::fail(ErrorCode::kBadInput, "{}: cannot be loaded as a shared library: {}", file.string(),
@@ -153,7 +152,7 @@ const LoadedPlugin& PluginLoader::require_plugin(const std::string& name) {
                 "{} is not the name of a plugin (letters, digits, '-' and '_')", core::Quoted{name});
   if (const LoadedPlugin* loaded = find(name)) return *loaded;
   const std::lock_guard lock(loading_);
-  const LoadedPlugin* loaded = find(name);  // by another thread meanwhile
+  const LoadedPlugin* loaded = find(name);  // another thread may have loaded it in the meantime
   return loaded != nullptr ? *loaded : load_locked(name);
 }
 

@@ -15,13 +15,13 @@ namespace dragoman::plugins {
 namespace {
 
 using core::ErrorCode;
-/// Segments may overlap, so that a file of a megabyte could hold thousands of millions.
+/// A limit, because segments may overlap: a file of a megabyte could otherwise contain billions of notes.
 constexpr int kMaxNotes = 1000;
 constexpr std::size_t kLongestDescription = std::size_t{1} << 16;
 
 using Bytes = std::span<const std::byte>;
 
-/// A part of the file, all of which is there.
+/// Returns a part of the file, which must be within the file.
 Bytes part_of(Bytes bytes, std::uint64_t offset, std::uint64_t size, const std::string& name) {
   core::require(offset <= bytes.size() && size <= bytes.size() - offset, ErrorCode::kBadInput,
                 "{}: byte {}: the ELF file has {} bytes, but its headers speak of {} here; it is truncated or damaged",
@@ -53,7 +53,7 @@ Elf64_Ehdr read_header(Bytes bytes, const std::string& name) {
   return header;
 }
 
-/// The texts of a description, each ended by a NUL.
+/// Parses the NUL-terminated texts of a description.
 PluginNote parse_description(std::string_view description, const std::string& name) {
   PluginNote note;
   for (std::string* text : {&note.fingerprint, &note.toolkit_version, &note.name, &note.licence}) {
@@ -66,13 +66,13 @@ PluginNote parse_description(std::string_view description, const std::string& na
   return note;
 }
 
-/// Goes through notes until it finds ours.
+/// Searches notes for Dragoman's note.
 class NoteSearch {
  public:
   NoteSearch(Bytes bytes, const std::string& name) : bytes_(bytes), name_(name) {}
 
   std::optional<PluginNote> search(const Elf64_Phdr& segment) {
-    // In a segment of this alignment, the parts of its notes have it, too (as .note.gnu.property).
+    // If the segment has this alignment, the parts of its notes have it, too (as in .note.gnu.property).
     const std::uint64_t alignment = segment.p_align == 8 ? 8 : 4;
     const std::uint64_t begin = segment.p_offset;
     const std::uint64_t size = part_of(bytes_, begin, segment.p_filesz, name_).size();
@@ -133,7 +133,7 @@ std::optional<PluginNote> find_plugin_note(Bytes bytes, const std::string& name)
 std::optional<PluginNote> read_plugin_note(const std::filesystem::path& file) {
   const formats::MappedFile mapped(file);
   const std::string name = file.string();
-  // The loader maps these segments, and the process would be killed where the file ends before them.
+  // The loader maps these segments. If the file ended before them, the process would be killed.
   for_each_segment(mapped.bytes(), name, [&](const Elf64_Phdr& segment) {
     if (segment.p_type == PT_LOAD) part_of(mapped.bytes(), segment.p_offset, segment.p_filesz, name);
   });

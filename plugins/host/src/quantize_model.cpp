@@ -35,14 +35,14 @@ std::string rounded_card(const formats::OpenedModel& opened, tensor::ComputeChoi
       std::filesystem::absolute(opened.path()).lexically_normal().filename().string());
 }
 
-/// What the model was before it was rounded, if anybody has kept that.
+/// Returns the reference of the model before rounding, if the folder has one.
 std::string reference_of(const path& folder) {
   const path file = folder / ModelFiles::kReference;
   return std::filesystem::exists(file) ? core::read_regular_file(file, formats::ModelReference::kLargest)
                                        : std::string();
 }
 
-/// Reads the metadata of a model folder's weights. Error{kBadInput} if they are int8 already.
+/// Reads the metadata of a model folder's weights. Error{kBadInput} if they are already int8.
 formats::Metadata metadata_of(const path& folder) {
   const auto file = formats::SafetensorsFile::open(folder / ModelFiles::kWeights);
   for (const formats::StoredTensor& stored : file.tensors())

@@ -19,7 +19,7 @@ Registry::Known Registry::reserved_names() {
   Known known;
   for (const std::string_view name : pipeline::kBuiltInStageNames) known.stages.reserve(name, kBuiltin);
   known.search_strategies.reserve(decoding::kMbr, kBuiltin);
-  // `convert --from` takes the names of both.
+  // `convert --from` accepts names of both kinds.
   for (const tokenizer::FileKind kind : tokenizer::registered_kinds())
     known.model_importers.reserve(tokenizer::name_of(kind), kBuiltin);
   known.model_importers.reserve(tokenizer::name_of(tokenizer::FileKind::kGpt2), kBuiltin);
@@ -63,7 +63,7 @@ void Registry::install(std::vector<std::shared_ptr<tensor::Backend>> added, Know
   const auto install_all = [](const std::vector<const KernelEntry*>& kernels, tensor::KernelTable& table) {
     for (const KernelEntry* kernel : kernels) kernel->install(table);
   };
-  // All are tried before any table is replaced: nothing of a plugin that is refused stays.
+  // All kernels are tried before any table is replaced, so that a rejected plugin changes nothing.
   for (const auto& [backend, kernels] : of_backends) {
     tensor::KernelTable trial = backend->kernels();
     install_all(kernels, trial);
