@@ -12,7 +12,7 @@ namespace {
 
 using core::ErrorCode;
 
-/// A count is an int.
+/// MPI counts are of type int.
 constexpr std::size_t kLargestMessage = std::size_t{1} << 30;
 constexpr int kTag = 0;
 
@@ -27,7 +27,7 @@ void require_success(int error, std::string_view what) {
   core::require(error == MPI_SUCCESS, ErrorCode::kIo, "MPI: {}: {}", what, text_of(error));
 }
 
-/// True if this is who begins with MPI, and so has to end with it.
+/// Returns true if this call initialised MPI, so that the caller must finalise it.
 bool initialise() {
   int begun = 0;
   MPI_Initialized(&begun);
@@ -39,7 +39,7 @@ bool initialise() {
   return true;
 }
 
-/// Waits ever longer, so that a process that is ready leaves its core to those that are not.
+/// Waits with increasing pauses, so that a waiting process leaves its core to processes that are still working.
 class Pause {
  public:
   void operator()() {
@@ -82,7 +82,7 @@ MpiCollective::MpiCollective(int launched) : owns_mpi_(initialise()) {
 }
 
 MpiCollective::~MpiCollective() {
-  // Without an agreement to end, others would be waited for that may never come.
+  // Without an agreed close, finalising would wait for processes that may never come.
   if (!closed_) return;
   MPI_Cancel(&notice_request_);
   MPI_Wait(&notice_request_, MPI_STATUS_IGNORE);
@@ -186,7 +186,7 @@ bool MpiCollective::all_done() {
                    text_of(error == MPI_ERR_IN_STATUS ? state.MPI_ERROR : error));
   }
   if (done == 0) return false;
-  // A message that is too long is an error of MPI's, but not one that is too short.
+  // MPI reports a message that is too long, but not one that is too short.
   for (std::size_t i = 0; i < expected_.size(); ++i) {
     int length = 0;
     MPI_Get_count(&states[i], MPI_BYTE, &length);
@@ -211,8 +211,8 @@ void MpiCollective::check_notice() {
 }
 
 void MpiCollective::drop_requests() noexcept {
-  // The memory may go now; what is being sent is read by MPI at no other time than within its calls, and none follows
-  // but those that send notices.
+  // After this, the memory may be released. MPI reads outgoing data only within its calls, and the only further calls
+  // send notices.
   for (MPI_Request& request : requests_) {
     if (request == MPI_REQUEST_NULL || std::ranges::find(receives_, request) == receives_.end()) continue;
     MPI_Cancel(&request);
@@ -238,14 +238,14 @@ void MpiCollective::abort(ErrorCode code, std::string_view reason) noexcept {
           MPI_SUCCESS)
         MPI_Request_free(&request);
     }
-    // A moment for the words to get out: when this process has ended, the launcher ends the others.
+    // Gives the notices time to be sent, because the launcher ends the other processes when this one has ended.
     for (int i = 0; i < 20; ++i) {
       int ignored = 0;
       MPI_Iprobe(MPI_ANY_SOURCE, kTag + 1, notices_, &ignored, MPI_STATUS_IGNORE);
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
   } catch (const std::exception&) {
-    // There is no memory to say why: the launcher ends the others.
+    // No memory for the notice. The launcher ends the other processes.
   }
 }
 

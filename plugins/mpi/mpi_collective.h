@@ -13,17 +13,17 @@
 
 namespace dragoman::collective::mpi {
 
-/// "Open MPI v4.1.4". MPI need not have begun.
+/// Returns "Open MPI v4.1.4". MPI need not be initialised.
 std::string describe_mpi();
 
-/// The processes that an mpirun or srun started, as MPI has them. What processes have for each other are messages
-/// between two; why one gives up goes by a communicator of its own. A process that has died is seen by whoever launched
-/// it, which ends the others: so it is with MPI.
+/// The processes that mpirun or srun started. Data is exchanged in point-to-point messages. Notices of aborts use a
+/// separate communicator. The launcher detects a process that has died and ends the others, as is normal for MPI.
 class MpiCollective final : public Collective {
  public:
-  /// `launched`: how many processes the launcher has started, which MPI must know of; 1 if nothing is known.
+  /// `launched` is the number of processes that the launcher has started, and MPI must know all of them; 1 if it is
+  /// unknown.
   explicit MpiCollective(int launched);
-  /// Leaves MPI if close() was called; else the process is expected to end.
+  /// Finalises MPI if close() was called. Otherwise the process is expected to end.
   ~MpiCollective() override;
 
   int rank() const noexcept override { return rank_; }
@@ -39,7 +39,7 @@ class MpiCollective final : public Collective {
 
  private:
   static constexpr std::size_t kLongestReason = 4096;
-  using Notice = std::array<char, kLongestReason + 1>;  ///< the code, and the reason
+  using Notice = std::array<char, kLongestReason + 1>;  ///< the error code and the reason
 
   struct Message {
     int rank = 0;
@@ -60,7 +60,7 @@ class MpiCollective final : public Collective {
   std::vector<std::string> hosts_;
   std::vector<MPI_Request> requests_;  ///< receives, then sends
   std::vector<MPI_Request> receives_;
-  std::vector<Message> expected_;  ///< by the receives
+  std::vector<Message> expected_;  ///< parallel to the receives
   MPI_Request notice_request_ = MPI_REQUEST_NULL;
   Notice notice_{};
   std::atomic<bool> given_up_ = false;
