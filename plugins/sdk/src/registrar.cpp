@@ -21,7 +21,7 @@ void check_name(std::string_view kind, const std::string& name) {
                 "'{}' cannot be the name of a {}: use letters, digits, '-', '_' and '.'", name, kind);
 }
 
-/// The factory, with an error of its own where it makes nothing.
+/// Wraps a factory so that a nullptr result is an error.
 template <class Made, class... Arguments>
 std::function<Made(Arguments...)> checked(std::function<Made(Arguments...)> make, std::string what) {
   return [make = std::move(make), what = std::move(what)](Arguments... arguments) {
@@ -85,7 +85,7 @@ void Registrar::add(std::shared_ptr<tensor::Backend> backend) {
 
 void Registrar::add_kernel(KernelEntry entry) {
   check_name("op", entry.name);
-  static_cast<void>(tensor::Device::of(entry.backend));  // throws if that cannot be a backend's name
+  static_cast<void>(tensor::Device::of(entry.backend));  // throws if this cannot be the name of a backend
   contributions_.kernels.push_back(std::move(entry));
 }
 
