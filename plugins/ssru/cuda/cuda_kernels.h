@@ -6,7 +6,7 @@
 
 namespace dragoman::ssru {
 
-/// F32. The kernels wait until a plugin brings a backend of this name.
+/// Registers the F32 kernels. They wait until a plugin registers a backend of this name.
 void register_cuda_kernels(plugins::Registrar& registrar, std::string_view backend = "cuda");
 
 }  // namespace dragoman::ssru

@@ -19,7 +19,7 @@ constexpr std::int64_t blocks_of(std::int64_t width) {
   return (width + kThreads - 1) / kThreads;
 }
 
-/// A thread for each column of each sequence, which goes from token to token: neighbours read neighbouring memory.
+/// Each thread processes one column of one sequence, token by token. Adjacent threads read adjacent memory.
 struct Place {
   std::int64_t sequence;
   std::int64_t begin;

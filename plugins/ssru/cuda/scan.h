@@ -2,18 +2,18 @@
 
 #include <cstdint>
 
-/// ssru_scan.h as the host launches it: plain values and addresses of the device, since nvcc sees none of the library's
-/// headers. Each function returns the error text of the launch, or nullptr after a success.
+/// The launch functions of ssru_scan.h. They take plain values and device addresses, because nvcc includes none of the
+/// library's headers. Each function returns the error text of the launch, or nullptr after success.
 namespace dragoman::ssru::device {
 
-/// A row-major matrix, whose rows are `stride` elements apart. data == nullptr: there is none.
+/// A row-major matrix whose rows are `stride` elements apart. data == nullptr: no matrix.
 struct Matrix {
   float* data = nullptr;
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   std::int64_t stride = 0;
 };
-/// A gradient that is added to or overwritten; without data it is not computed.
+/// A gradient that is added to or overwritten. Without data it is not computed.
 struct Target {
   Matrix value = {};
   bool accumulate = false;

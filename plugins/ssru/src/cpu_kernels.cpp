@@ -8,12 +8,12 @@
 namespace dragoman::ssru {
 namespace {
 
-/// Columns that are carried through a sequence together: their cells fit in registers or the first-level cache.
+/// Columns that are carried through a sequence together. Their cells fit in registers or the first-level cache.
 constexpr std::int64_t kPanel = 64;
 using Panel = std::array<float, kPanel>;
 
-/// Calls body(begin row, end row, sequence, first column, number of columns) for each sequence and panel. Blocks are
-/// sequences, so the work does not depend on the number of threads.
+/// Calls body(begin row, end row, sequence, first column, number of columns) for each sequence and panel. A block is a
+/// sequence, so the work does not depend on the number of threads.
 template <class Body>
 void for_each_panel(Context& context, const ops::DeviceIndices& offsets, std::int64_t width, Body&& body) {
   context.executor().for_each(offsets.size() - 1, [&](std::int64_t sequence) {

@@ -14,8 +14,8 @@ namespace dragoman::ssru {
 ///     c_t = f_t * c_{t-1} + (1 - f_t) * W x_t
 ///     o_t = ReLU(c_t)
 ///
-/// What a hypothesis has behind it is one row of d numbers, however long it is; causal self-attention keeps 2 d per
-/// token.
+/// The state of a hypothesis is one row of d values, independent of its length. Causal self-attention keeps 2 d values
+/// per token.
 class RecurrentUnit {
  public:
   static constexpr std::string_view kName = "unit";

@@ -16,9 +16,9 @@ using tensor::Tensor;
 ///
 ///     c_t = f_t * c_{t-1} + (1 - f_t) * z_t
 ///
-/// element by element, with z = `candidates` and f = `forget`, both [T, d]. c before the first token of sequence b is
-/// row b of `initial` [B, d], or zero if `initial` is empty. c goes to `cells` [T, d]; if `latest` [B, d] is not empty,
-/// its row b receives the last c of sequence b, or `initial` for a sequence without tokens.
+/// element by element, with z = `candidates` and f = `forget`, both [T, d]. The c before the first token of sequence b
+/// is row b of `initial` [B, d], or zero if `initial` is empty. `cells` [T, d] receives c. If `latest` [B, d] is not
+/// empty, its row b receives the last c of sequence b, or `initial` for a sequence without tokens.
 struct ScanArguments {
   Tensor candidates;
   Tensor forget;
@@ -29,9 +29,9 @@ struct ScanArguments {
 };
 inline constexpr KernelKey<void(Context&, const ScanArguments&)> kScan{"ssru.scan"};
 
-/// Gradients of the scan from an empty `initial`. With g_t = dcells_t + f_{t+1} * g_{t+1} (from the end of the
-/// sequence): dcandidates_t = g_t * (1 - f_t), dforget_t = g_t * (c_{t-1} - z_t). Targets with an empty value are not
-/// computed.
+/// The gradients of the scan with an empty `initial`. With g_t = dcells_t + f_{t+1} * g_{t+1}, computed from the end of
+/// the sequence: dcandidates_t = g_t * (1 - f_t) and dforget_t = g_t * (c_{t-1} - z_t). Targets with an empty value are
+/// not computed.
 struct ScanBackwardArguments {
   Tensor candidates;
   Tensor forget;
@@ -48,7 +48,7 @@ struct ScanResult {
   Tensor latest;   ///< [B, d] in step memory, or empty if there was no `initial`
 };
 
-/// `initial` is [B, d] when stepping, and empty, for zeros, in teacher forcing. There is no gradient through `initial`.
+/// `initial` is [B, d] in stepping, and empty (zeros) in teacher forcing. There is no gradient through `initial`.
 ScanResult scan(Context& context, const Variable& candidates, const Variable& forget, const Tensor& initial,
                 const Offsets& offsets);
 

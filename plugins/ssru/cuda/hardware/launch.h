@@ -6,8 +6,8 @@
 
 #define SSRU_DEVICE __device__ __forceinline__
 
-/// The few things of CUDA that the kernels use. Tests compile the kernels as ordinary C++ with these declarations in
-/// terms of an emulation (tests/plugins/ssru_emulated/launch.h).
+/// The subset of CUDA that the kernels use. Tests compile the kernels as ordinary C++ with emulated versions of these
+/// declarations (tests/plugins/ssru_emulated/launch.h).
 namespace dragoman::ssru::device {
 
 SSRU_DEVICE std::int64_t block_index() {
@@ -22,8 +22,8 @@ __global__ void run(const Kernel kernel) {
   kernel();
 }
 
-/// Runs kernel() in all threads of all blocks, in the order of the stream (a cudaStream_t). Returns the error
-/// text, or nullptr after a success.
+/// Runs kernel() in all threads of all blocks, in the order of the stream (a cudaStream_t). Returns the error text, or
+/// nullptr after success.
 template <class Kernel>
 const char* launch(std::int64_t blocks, int threads, void* stream, const Kernel& kernel) {
   if (blocks == 0) return nullptr;
