@@ -3,9 +3,10 @@
 namespace dragoman::pipeline {
 namespace {
 
-/// Of a value and what is in it. Nesting is bounded where records are read.
+/// Returns the weight of a value and everything in it. The recursion is safe, because records are read with bounded
+/// nesting.
 std::size_t weight_of(const core::Json& value) {
-  constexpr std::size_t kNode = 48;  // a value with its place in an array or object, or a string's own header
+  constexpr std::size_t kNode = 48;  // a value with its place in an array or object, or the header of a string
   std::size_t weight = kNode;
   if (const auto* text = value.get_ptr<const std::string*>()) return weight + text->size();
   if (value.is_object())
