@@ -8,7 +8,7 @@ namespace dragoman::backend::cuda::device {
 using simt::kWarp;
 using simt::Shared;
 
-inline constexpr int kThreads = 256;  ///< of most blocks
+inline constexpr int kThreads = 256;  ///< threads of most blocks
 inline constexpr int kWarps = kThreads / kWarp;
 
 template <class T>
@@ -38,7 +38,7 @@ SIMT_DEVICE float from_bf16(std::uint16_t half) {
   return value;
 }
 
-/// Numbers of 16 bits by the names of their words.
+/// Conversion of one value to 16 bits, selected by the name of the word type.
 SIMT_DEVICE std::uint16_t narrow(simt::Bf16, float value) {
   return static_cast<std::uint16_t>(simt::to_word(simt::Bf16(), value, 0));
 }
@@ -51,12 +51,12 @@ SIMT_DEVICE float widen(simt::Bf16, std::uint16_t bits) {
 SIMT_DEVICE float widen(simt::F16, std::uint16_t bits) {
   return simt::from_f16(bits);
 }
-/// Two of them in a word, the first in the lowest bits.
+/// Packs two 16-bit values into a word, the first in the lowest bits.
 template <class Words>
 SIMT_DEVICE std::uint32_t word_of(Words words, float low, float high) {
   return simt::to_word(words, low, high);
 }
-/// Calls function(Words()) with the type's words.
+/// Calls function(Words()) with the word type of `type`.
 template <class Function>
 void with_words(Half type, const Function& function) {
   if (type == Half::kF16)
@@ -78,7 +78,7 @@ struct Maximum {
   }
 };
 
-/// The same in all lanes of the warp, in a fixed order.
+/// Reduces over the lanes of a warp in a fixed order. All lanes get the result.
 template <class T, class Reduction>
 SIMT_DEVICE T reduce_warp(T value, Reduction reduction, const simt::Site& site = simt::Site()) {
   for (int mask = kWarp / 2; mask > 0; mask /= 2)
@@ -86,8 +86,8 @@ SIMT_DEVICE T reduce_warp(T value, Reduction reduction, const simt::Site& site =
   return value;
 }
 
-/// The same in all threads of a block of kThreads, in a fixed order. `cells`: kWarps elements, which the block uses for
-/// nothing else.
+/// Reduces over a block of kThreads in a fixed order. All threads get the result. `cells` has kWarps elements, which
+/// the block must not use otherwise.
 template <class T, class Reduction>
 SIMT_DEVICE T reduce_block(T value, Reduction reduction, const Shared<T>& cells,
                            const simt::Site& site = simt::Site()) {
@@ -100,7 +100,7 @@ SIMT_DEVICE T reduce_block(T value, Reduction reduction, const Shared<T>& cells,
   return result;
 }
 
-/// One block of kThreads for each row.
+/// Launches one block of kThreads for each row.
 template <class Kernel>
 void for_each_row(std::int64_t rows, std::size_t shared, const Kernel& kernel) {
   simt::launch({rows}, kThreads, shared, kernel);

@@ -16,7 +16,7 @@ SIMT_DEVICE float sigmoid(float x) {
   return 1 / (1 + expf(-x));
 }
 
-/// Twice the argument of the tanh in the approximation of gelu, which is x * sigmoid of it.
+/// Returns twice the argument of tanh in the approximation of gelu, which is x * sigmoid of this value.
 SIMT_DEVICE float gelu_tanh_argument(float x) {
   return 1.5957691216057308F * x * (1 + 0.044715F * x * x);
 }
@@ -40,7 +40,7 @@ SIMT_DEVICE float activated(ops::Activation activation, float x) {
   }
 }
 
-/// activated() of neighbours, for which the function is chosen once where it is a simple one.
+/// Applies activated() to a run of elements. Simple functions are selected once for the whole run.
 template <int kWidth>
 SIMT_DEVICE void activate(ops::Activation activation, Run<kWidth>& x) {
   if (activation == ops::Activation::kNone) return;
@@ -53,7 +53,7 @@ SIMT_DEVICE void activate(ops::Activation activation, Run<kWidth>& x) {
   for (int i = 0; i < kWidth; ++i) x.values[i] = activated(activation, x.values[i]);
 }
 
-/// What becomes of an element of a product.
+/// Applies the epilogue to one element of a product and stores it.
 SIMT_DEVICE void write_product(const Matrix& c, const Epilogue& epilogue, std::int64_t row, std::int64_t col,
                                float value) {
   if (epilogue.bias.data != nullptr) value += at(epilogue.bias, 0, col);
@@ -61,7 +61,7 @@ SIMT_DEVICE void write_product(const Matrix& c, const Epilogue& epilogue, std::i
   put(c, row, col, activated(epilogue.activation, value), epilogue.accumulate);
 }
 
-/// write_product() of neighbours.
+/// Applies write_product() to a run of elements.
 template <int kWidth>
 SIMT_DEVICE void write_products(const Matrix& c, const Epilogue& epilogue, std::int64_t row, std::int64_t col,
                                 Run<kWidth> values) {
@@ -75,7 +75,7 @@ SIMT_DEVICE void write_products(const Matrix& c, const Epilogue& epilogue, std::
   put_run(c, row, col, values, epilogue.accumulate);
 }
 
-/// The derivative, of what the op's contract says that it needs of input and output.
+/// Returns the derivative. x and y need to be valid only where the contract of the op requires them.
 SIMT_DEVICE float slope(ops::Activation activation, float x, float y) {
   switch (activation) {
     case ops::Activation::kRelu:
@@ -96,7 +96,7 @@ SIMT_DEVICE float slope(ops::Activation activation, float x, float y) {
       return 1;
   }
 }
-/// Multiplies gradients of neighbours by slope().
+/// Multiplies a run of gradients by slope().
 template <int kWidth>
 SIMT_DEVICE void apply_slope(ops::Activation activation, const Run<kWidth>& x, const Run<kWidth>& y,
                              Run<kWidth>& gradients) {

@@ -4,9 +4,9 @@
 
 namespace dragoman::backend::cuda::device {
 
-/// Computes the sums of columns of kTerms terms. A block adds up `rows_of_part` rows of kWarp quads of columns, and
-/// each of its warps takes every kWarps-th row. The sums go to the row `part` of the targets. `Terms` loads the
-/// contributions of a row to a quad's sums, and loads kAtOnce rows before it adds the first.
+/// Sums columns of kTerms terms. A block sums `rows_of_part` rows of kWarp quads of columns. Each of its warps takes
+/// every kWarps-th row. The sums are stored in row `part` of the targets. `Terms` loads the contributions of a row to a
+/// quad's sums, and loads kAtOnce rows before it adds the first one.
 template <class Terms, bool kWide>
 struct SumColumns {
   static constexpr int kColumns = kWarp * kQuad;
@@ -65,11 +65,11 @@ void sum_parts(std::int64_t rows, std::int64_t cols, std::int64_t rows_of_part, 
     sum(SumColumns<Terms, false>{rows, cols, rows_of_part, terms, {}});
 }
 
-/// Adds up all rows of x, in one part.
+/// Sums all rows of x in one part.
 void sum_rows(const Matrix& x, const Target& sums);
 
-/// Adds up many rows in parts, each to a row of `partial` (kTerms * column_parts(rows) rows of `cols` numbers), and
-/// these then. `wide`: of what the terms load.
+/// Sums many rows in parts and then sums the parts. Each part has a row of `partial`, which has kTerms *
+/// column_parts(rows) rows of `cols` values. `wide` is true if the inputs of the terms can be loaded as vectors.
 template <class Terms>
 void sum_columns(std::int64_t rows, std::int64_t cols, bool wide, const Terms& terms,
                  const Target (&targets)[Terms::kTerms], float* partial) {

@@ -2,15 +2,15 @@
 
 #include <cmath>
 
-// The loss of rows of logits: one kernel reads a row for its maximum and sums, another one turns logits into their
-// gradient. The second one has tiles of rows and columns, so that it also adds up columns, and writes the gradient as
-// the products that read it take it.
+// The loss of rows of logits. The first kernel reads a row for its maximum and sums. The second kernel turns logits
+// into their gradient. It works on tiles of rows and columns, so that it also sums columns. It writes the gradient in
+// the layout of the products that read it.
 namespace dragoman::backend::cuda::device {
 namespace {
 
-constexpr int kAtOnce = 2;  ///< loads of four logits that are under way together
+constexpr int kAtOnce = 2;  ///< loads of four logits that are in flight together
 
-/// The values of columns [col, col + 4) of a row; `beyond` where there is no such column.
+/// Returns the values of columns [col, col + 4) of a row; `beyond` for columns that do not exist.
 SIMT_DEVICE Quad quad_of(const Matrix& x, bool wide, std::int64_t row, std::int64_t col, float beyond) {
   if (wide && col + kQuad <= x.cols) return load_run<kQuad>(x, row, col);
   Quad quad;
@@ -19,19 +19,19 @@ SIMT_DEVICE Quad quad_of(const Matrix& x, bool wide, std::int64_t row, std::int6
   return quad;
 }
 
-/// A block for each row.
+/// One block for each row.
 struct RowLoss {
   CrossEntropyRows arguments;
   bool wide;
 
-  /// Holds the maximum and the sums of the logits that a thread has read. Exponentials are relative to `maximum`.
+  /// The maximum and the sums of the logits that a thread has read. Exponentials are relative to `maximum`.
   struct Seen {
     float maximum = -INFINITY;
     double exponentials = 0;
     double sum = 0;
 
-    /// When a larger number comes, the earlier exponentials are scaled down (Milakov & Gimelshein 2018). The
-    /// exponentials of four numbers are added up as floats, and these sums in double precision, as all sums of a loss.
+    /// Scales the previous exponentials down if a larger value occurs (Milakov & Gimelshein 2018). The exponentials of
+    /// four values are added as floats, and these sums in double precision, like all sums of a loss.
     SIMT_DEVICE void add(const Quad& four, int count) {
       float largest = -INFINITY;
       SIMT_UNROLL
@@ -40,7 +40,7 @@ struct RowLoss {
         exponentials *= expf(maximum - largest);
         maximum = largest;
       }
-      const float base = maximum == -INFINITY ? 0 : maximum;  // NaN is a result, and not of -inf - -inf
+      const float base = maximum == -INFINITY ? 0 : maximum;  // NaN must come from the logits, never from -inf - -inf
       float added = 0;
       float total = 0;
       SIMT_UNROLL
@@ -89,16 +89,16 @@ struct RowLoss {
   }
 };
 
-/// A block has `rows_of_part` rows and 4 kWarp columns. A lane has four of them in every kWarps-th row, so columns are
-/// added up in the order of column_sum().
+/// A block has `rows_of_part` rows and 4 kWarp columns. A lane has four columns in every kWarps-th row, so columns are
+/// summed in the order of column_sum().
 template <class Words>
 struct LossGradient {
   CrossEntropyRows arguments;
   Target sums;
   std::int64_t rows_of_part;
   bool wide;
-  float everywhere;  ///< what is wanted of each token
-  float on_target;   ///< and what more of the target
+  float everywhere;  ///< target probability of each token
+  float on_target;   ///< additional target probability of the target
 
   SIMT_DEVICE void operator()() const {
     constexpr int kCols = 4 * kWarp;
@@ -128,7 +128,7 @@ struct LossGradient {
           float& value = four[i].values[j];
           const float p = expf(value - statistics.maximum - statistics.log_sum);
           const float wanted = everywhere + (col + j == target ? on_target : 0);
-          // Rows without a target do not count, and words have zeros beyond the last column.
+          // Rows without a target do not count, and words contain zeros beyond the last column.
           value = target < 0 || col + j >= logits.cols ? 0 : scale * (p - wanted);
           added[j] += value;
         }

@@ -2,12 +2,12 @@
 
 #include "access.h"
 
-// These kernels do the same to each element of a matrix. Such a kernel takes only the time to move its bytes if a
-// thread moves 16 bytes with one instruction and does not divide. A block therefore has a rectangle of rows and
+// Kernels that do the same to each element of a matrix. Such a kernel takes only the time of moving its bytes if each
+// thread moves 16 bytes with one instruction and does not divide. Therefore a block has a rectangle of rows and
 // columns.
 namespace dragoman::backend::cuda::device {
 
-/// Neighbours of a row: 1, 4 or 8.
+/// Adjacent elements of a row: 1, 4 or 8.
 template <int kWidth>
 struct Run {
   float values[kWidth];
@@ -56,8 +56,8 @@ SIMT_DEVICE void put_run(const Matrix& y, std::int64_t row, std::int64_t col, Ru
   store_run(y, row, col, run);
 }
 
-/// A quad of a row. `kWide`: rows are of whole quads, which lie as vectors must; else quads are read and written
-/// element by element, and end at the last column. Beyond it are zeros.
+/// Access to a quad of a row. If `kWide`, rows consist of whole quads that are aligned for vectors. Otherwise quads are
+/// accessed element by element and end at the last column. Elements beyond it are read as zeros.
 template <bool kWide>
 SIMT_DEVICE bool is_in_row(std::int64_t cols, std::int64_t col, int n) {
   return (kWide ? col : col + n) < cols;
@@ -85,8 +85,8 @@ SIMT_DEVICE void store_quad(const Matrix& y, std::int64_t row, std::int64_t col,
   }
 }
 
-/// Whether runs of kWidth elements of all rows can be moved as vectors of up to 16 bytes. It depends on how a matrix
-/// lies, and not on how many rows it has.
+/// Returns true if runs of kWidth elements can be moved as vectors of up to 16 bytes in all rows. This depends on the
+/// address, stride and columns of a matrix, and not on its number of rows.
 template <int kWidth, class... Element>
 bool are_wide(const View<Element>&... views) {
   const auto is_wide = []<class T>(const View<T>& view) {
@@ -99,14 +99,14 @@ bool are_wide(const View<Element>&... views) {
   return (is_wide(views) && ...);
 }
 
-/// Whether quads can be moved as vectors in all rows, up to the last columns, which need not fill one.
+/// Returns true if quads can be moved as vectors in all rows, except for the last columns, which need not fill a quad.
 inline bool rows_are_wide(const Matrix& x) {
   return are_wide<kQuad>(Matrix{x.data, x.rows, 0, x.stride});
 }
 
 template <int kWidth>
 struct Width {};
-/// Calls function(Width<kWidth>()) if `wide`, else function(Width<1>()).
+/// Calls function(Width<kWidth>()) if `wide`, otherwise function(Width<1>()).
 template <int kWidth, class Function>
 void with_width(bool wide, const Function& function) {
   if (wide)
@@ -115,13 +115,13 @@ void with_width(bool wide, const Function& function) {
     function(Width<1>());
 }
 
-/// How threads are spread over the rows and runs of a matrix: 2^lanes of a block go along a row.
+/// The distribution of threads over the rows and runs of a matrix. 2^lanes threads of a block process the same row.
 struct Spread {
   simt::Grid grid;
   int lanes = 0;
   std::int64_t row_step = 0;
 };
-/// At least 2^least_lanes threads have the same row.
+/// Returns a distribution in which at least 2^least_lanes threads process the same row.
 inline Spread spread_over(std::int64_t rows, std::int64_t runs, int least_lanes = 0) {
   constexpr int kWarpLanes = 5;
   constexpr int kBlockLanes = 8;
@@ -129,7 +129,7 @@ inline Spread spread_over(std::int64_t rows, std::int64_t runs, int least_lanes 
   constexpr std::int64_t kMaxY = 65535;
   int lanes = least_lanes;
   while (lanes < kWarpLanes && (std::int64_t{1} << lanes) < runs) ++lanes;
-  // A row that takes several warps gets the widest part of a block that leaves the fewest threads without work.
+  // A row that needs several warps gets the widest part of a block that leaves the fewest threads idle.
   const auto threads_of_row = [&](int n) { return blocks_of(runs, std::int64_t{1} << n) << n; };
   if (lanes == kWarpLanes)
     for (int more = kWarpLanes + 1; more <= kBlockLanes; ++more)
@@ -167,9 +167,9 @@ void for_each_element(std::int64_t rows, std::int64_t cols, const Function& func
   for_each_run<1>(rows, cols, function);
 }
 
-/// Calls function(row, col) for each pair of quads: one begins at the column, and the other kQuad * kWarp columns
-/// later. The lanes of a warp have the same row and neighbouring quads. All of them make the call, even if their quads
-/// lie beyond the last column.
+/// Calls function(row, col) for each pair of quads. The first quad begins at column `col`, the second one kQuad * kWarp
+/// columns later. The lanes of a warp have the same row and adjacent quads. All of them make the call, even if their
+/// quads are beyond the last column.
 template <class Function>
 struct ForEachTwoQuads {
   std::int64_t rows;

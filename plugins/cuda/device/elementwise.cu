@@ -31,7 +31,7 @@ struct Scale {
   Matrix x, y;
   float factor;
   bool accumulate;
-  /// Clearing reads nothing, since what is there may be NaN.
+  /// Clearing reads nothing, because the memory may contain NaN.
   SIMT_DEVICE void operator()(std::int64_t i, std::int64_t j) const {
     Run<kWidth> run = {};
     if (factor != 0) run = load_run<kWidth>(x, i, j);

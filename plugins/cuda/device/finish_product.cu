@@ -1,10 +1,10 @@
 #include "activation.h"
 
-// What becomes of sums that were computed elsewhere than in this backend's own products.
+// Epilogues of sums that were computed outside this backend's own products.
 namespace dragoman::backend::cuda::device {
 namespace {
 
-/// The sums may stand where the result goes.
+/// The sums may be in the memory of the result.
 template <int kWidth>
 struct FinishProduct {
   Matrix sums;
@@ -22,7 +22,7 @@ struct FinishInt8Product {
   Matrix col_scales;
   Matrix c;
   Epilogue epilogue;
-  /// As docs/concepts/numerics.md has it: the product of the scales first.
+  /// The product of the scales comes first, as docs/concepts/numerics.md specifies.
   SIMT_DEVICE void operator()(std::int64_t i, std::int64_t j) const {
     const auto own = simt::load_vector<kWidth>(&at(sums, i, j));
     const Run<kWidth> of_cols = load_run<kWidth>(col_scales, 0, j);
@@ -45,7 +45,7 @@ void finish_product(const Matrix& sums, const Matrix& c, const Epilogue& epilogu
 void finish_int8_product(const View<std::int32_t>& sums, const float* row_scales, const float* col_scales,
                          const Matrix& c, const Epilogue& epilogue) {
   const Matrix scales{const_cast<float*>(col_scales), 1, c.cols,
-                      c.cols};  // NOLINT(cppcoreguidelines-pro-type-const-cast): which is read
+                      c.cols};  // NOLINT(cppcoreguidelines-pro-type-const-cast): only read
   with_width<kQuad>(
       are_wide<kQuad>(sums, scales, c, epilogue.bias, epilogue.pre_activation), [&]<int kWidth>(Width<kWidth>) {
         for_each_run<kWidth>(c.rows, c.cols, FinishInt8Product<kWidth>{sums, row_scales, scales, c, epilogue});

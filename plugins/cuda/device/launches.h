@@ -5,14 +5,15 @@
 #include <dragoman/ops/values.h>
 #include <dragoman/tensor/random_key.h>
 
-/// The kernels as the host launches them: plain structs of numbers and device addresses, since code that is compiled
-/// for a device includes only the library's headers of plain values. Each function does what the op of its name
-/// promises (dragoman/ops), in fp32 and in the order of the calling thread's stream. Sums have an order that is a
-/// function of the shape alone, so the bits of a result are the same in every run; where an op is row-stable, a row's
-/// bits depend on nothing but the row.
+/// The kernels as the host launches them. Arguments are plain structs of values and device addresses, because code that
+/// is compiled for a device includes only the library's headers of plain values.
+///
+/// Each function does what the op of its name specifies (dragoman/ops), in fp32 and in the order of the calling
+/// thread's stream. The order of a sum depends on the shape alone, so a result has the same bits in every run. If an op
+/// is row-stable, the bits of a row depend only on that row.
 namespace dragoman::backend::cuda::device {
 
-/// A row-major matrix; rows lie `stride` elements apart. data == nullptr: there is none.
+/// A row-major matrix whose rows are `stride` elements apart. data == nullptr: no matrix.
 template <class T>
 struct View {
   T* data = nullptr;
@@ -21,22 +22,22 @@ struct View {
   std::int64_t stride = 0;
 };
 using Matrix = View<float>;
-/// Numbers of 16 bits: which.
+/// The type of 16-bit values.
 enum class Half : std::uint8_t { kBf16, kF16 };
-/// Their bits.
+/// A matrix of 16-bit values, as bits.
 using HalfMatrix = View<std::uint16_t>;
 
 /// Rows of packed 32-bit words, as tensor cores take them: two 16-bit values or four int8 values, the first in the
 /// lowest bits. A row has a multiple of kWordStrip words, and rows are contiguous. Elements after the last value are 0.
 using WordMatrix = View<std::uint32_t>;
 
-/// A gradient that is added to or overwritten; without data it is not computed.
+/// A gradient that is added to or overwritten. Without data it is not computed.
 struct Target {
   Matrix value = {};
   bool accumulate = false;
 };
 
-/// A dropout mask: an element is kept if its 16 random bits are at least `threshold`, and multiplied by `scale`.
+/// A dropout mask. An element is kept if its 16 random bits are at least `threshold`, and then multiplied by `scale`.
 struct Dropout {
   const tensor::RandomKey* key = nullptr;
   std::uint64_t stream = 0;
@@ -61,17 +62,17 @@ void dropout(const Matrix& x, const Dropout& dropout, const Matrix& y, bool accu
 void round_to(Half type, const Matrix& x);
 
 // Rows.
-// Elements have 1, 2, 4 or 8 bytes; strides and columns count elements.
+// Elements have 1, 2, 4 or 8 bytes. Strides and columns count elements.
 void gather_rows(const View<unsigned char>& x, int element_bytes, Ids rows, const View<unsigned char>& y);
 void scatter_rows(const View<unsigned char>& x, int element_bytes, Ids rows, const View<unsigned char>& y);
 void scatter_rows_as(Half type, const Matrix& x, Ids rows, const HalfMatrix& y);
 
-/// Rows whose sums are made together: many rows are summed in parts, and these then.
+/// Rows of one part of a column sum. Many rows are summed in parts, and then the parts are summed.
 inline constexpr std::int64_t kRowsOfColumnPart = 128;
 constexpr std::int64_t column_parts(std::int64_t rows) {
   return rows <= 2 * kRowsOfColumnPart ? 1 : (rows + kRowsOfColumnPart - 1) / kRowsOfColumnPart;
 }
-/// `partial`: scratch of column_parts(x.rows) rows.
+/// `partial` is scratch memory of column_parts(x.rows) rows.
 void column_sum(const Matrix& x, const Matrix& y, bool accumulate, float* partial);
 void softmax(const Matrix& x, bool logarithm, std::int64_t causal_offset, const Matrix& y);
 void softmax_backward(const Matrix& y, bool logarithm, const Matrix& dy, const Target& dx);
@@ -102,7 +103,8 @@ struct LayerNormBackward {
   Target dx = {};
   Target dgain = {};
   Target dbias = {};
-  /// With a residual sum: the gradient that reaches the sum by other ways. dx is then the gradient of dropout's input.
+  /// With a residual sum: the gradient that reaches the sum on other paths. Then dx is the gradient of the dropout's
+  /// input.
   Matrix dsum = {};
   Target dresidual = {};
   Dropout dropout = {};
@@ -112,7 +114,7 @@ void layer_norm_backward(const LayerNormBackward& arguments);
 
 struct RowStatistics {
   float maximum = 0;
-  float log_sum = 0;  ///< of exponentials of what is left without the maximum
+  float log_sum = 0;  ///< of the exponentials relative to the maximum
 };
 struct CrossEntropyRows {
   Matrix logits = {};
@@ -121,8 +123,8 @@ struct CrossEntropyRows {
   const double* gradient_scale = nullptr;
   double* losses = nullptr;
   double* nlls = nullptr;
-  RowStatistics* statistics = nullptr;  ///< of each row: scratch, or nullptr if there is no gradient
-  /// The gradient goes there in this type; without data it overwrites the logits.
+  RowStatistics* statistics = nullptr;  ///< scratch for each row; nullptr if there is no gradient
+  /// Receives the gradient in type `type`. Without data, the gradient overwrites the logits.
   WordMatrix words = {};
   Half type = Half::kBf16;
   Target sums = {};          ///< of the gradient's columns
@@ -163,7 +165,7 @@ struct EmbeddingBackward {
 void embedding_backward(const EmbeddingBackward& arguments);
 
 // Attention. A weight has the flat index weight_offsets[sequence] + (head * queries + query) * keys + key.
-/// Writes the first index of each sequence.
+/// Writes the index of each sequence's first weight.
 void weight_offsets(const Ids& q_offsets, const Ids& k_offsets, int heads, std::int64_t* offsets);
 struct Attention {
   Matrix q = {};
@@ -179,17 +181,17 @@ struct Attention {
   float* probabilities = nullptr;
   /// [queries, heads]: the logarithm of the sum of each query's exponentials.
   float* log_sums = nullptr;
-  /// [sequences]: scratch, or nullptr if there are neither weights to be kept nor dropout.
+  /// [sequences]: scratch; nullptr if weights are neither stored nor dropped.
   std::int64_t* weight_offsets = nullptr;
   Matrix y = {};
-  /// Products of this type on tensor cores, for heads of up to kWidestTileHead columns.
+  /// Uses products of `tile_type` on tensor cores, for heads of up to kWidestTileHead columns.
   bool tiles = false;
   Half tile_type = Half::kBf16;
 };
 inline constexpr std::int64_t kWidestTileHead = 128;
-/// By tiles it gives log_sums and no probabilities.
+/// With tiles it computes log_sums and no probabilities.
 void attention(const Attention& arguments);
-/// Reads the forward pass's y, and its log_sums, or its probabilities if there are none.
+/// Reads the forward pass's y and its log_sums, or its probabilities if there are no log_sums.
 struct AttentionBackward {
   Attention forward = {};
   Matrix dy = {};
@@ -203,12 +205,12 @@ struct AttentionBackward {
 void attention_backward(const AttentionBackward& arguments);
 /// The part of attention() without probabilities and dropout, in fp32.
 void attention_of_rows(const Attention& attention);
-/// The parts of attention() and attention_backward() that work by tiles.
+/// The parts of attention() and attention_backward() that work on tiles.
 void attention_of_tiles(const Attention& attention);
 void attention_of_tiles_backward(const AttentionBackward& arguments);
 struct CachedAttention {
   Matrix q = {};
-  /// Either of floats or of 16 bits.
+  /// Keys and values are either floats or 16-bit values.
   Matrix keys = {};
   Matrix values = {};
   HalfMatrix narrow_keys = {};
@@ -264,15 +266,15 @@ constexpr std::int64_t words_of(std::int64_t numbers, int of_word) {
 }
 /// y = x, rounded.
 void narrow_words(Half type, const Matrix& x, const WordMatrix& y);
-/// Rounds `count` contiguous values. The rounded values are contiguous too, two in a word.
+/// Rounds `count` contiguous values. The rounded values are contiguous, too, two in a word.
 void narrow_values(Half type, const float* x, std::int64_t count, std::uint16_t* y);
 /// y = x^T for 16-bit values.
 void turn_words(const WordMatrix& x, const WordMatrix& y);
 /// Rounds rows to integers from -range to range with a scale for each row, as docs/concepts/numerics.md describes.
 void quantize_words(const Matrix& x, int range, const WordMatrix& y, float* scales);
-/// A product of packed 16-bit values in their stored layout. The length of the summed dimension is the number of rows
-/// if an operand stores that dimension in rows. Otherwise it is counted in words; after the last value both operands
-/// have zeros.
+/// A product of packed 16-bit values in their stored layout. If an operand stores the summed dimension in rows, the
+/// length of that dimension is the number of rows. Otherwise it is counted in words, and both operands have zeros after
+/// the last value.
 struct HalfProduct {
   Half type = Half::kBf16;
   WordMatrix a = {};
@@ -293,12 +295,12 @@ struct Int8Product {
   Epilogue epilogue = {};
 };
 void product_int8(const Int8Product& arguments);
-/// Computes dz = dy * activation'(). The outputs are packed words, floats and the sums of columns; outputs without a
+/// Computes dz = dy * activation'(). The outputs are packed words, floats and the sums of columns. Outputs without a
 /// destination are skipped.
 struct Differentiation {
   Matrix dy = {};
   ops::Activation activation = ops::Activation::kNone;
-  Matrix known = {};  ///< what the derivative is computed from: the activation's input or output
+  Matrix known = {};  ///< input of the derivative: the activation's input or output
   Half type = Half::kBf16;
   WordMatrix words = {};
   Matrix dz = {};
@@ -321,13 +323,13 @@ struct TopKScratch {
   std::int64_t panels = 0;
   float* maxima = nullptr;  ///< [rows, panels]
   float* sums = nullptr;    ///< [rows, panels]
-  /// In the quick case, k for each panel of a row. Otherwise the least power of two that is at least the vocabulary,
+  /// In the quick case, k for each panel of a row. Otherwise the smallest power of two that is at least the vocabulary,
   /// for each row.
   std::int64_t candidates_of_row = 0;
   double* ranks = nullptr;
   std::int32_t* tokens = nullptr;
-  float* values = nullptr;        ///< quick
-  Matrix changed = {};            ///< else: [rows, vocabulary]
+  float* values = nullptr;        ///< in the quick case
+  Matrix changed = {};            ///< otherwise: [rows, vocabulary]
   Matrix shortlist_columns = {};  ///< of gathered outputs: [rows, columns]
 };
 struct TopK {
@@ -350,15 +352,15 @@ struct TopK {
   Matrix scored_log_probabilities = {};
   TopKScratch scratch = {};
 };
-/// One row of words, scale and bias for each column.
+/// One row of words, one scale and one bias for each column.
 struct ShortlistRows {
   const ops::ShortlistSource* columns = nullptr;
   std::int64_t words = 0;  ///< of a row
   const std::uint32_t* from = nullptr;
   std::uint32_t* to = nullptr;
-  const float* from_scales = nullptr;  ///< nullptr: there are none
+  const float* from_scales = nullptr;  ///< nullptr: no scales
   float* to_scales = nullptr;
-  const float* from_bias = nullptr;  ///< nullptr: there is none
+  const float* from_bias = nullptr;  ///< nullptr: no bias
   float* to_bias = nullptr;
 };
 void gather_rows_of_words(const ShortlistRows& arguments, std::int64_t count);
@@ -388,7 +390,7 @@ struct ExtendLists {
 };
 void extend_lists(const ExtendLists& arguments);
 
-// An update's.
+// Updates.
 struct SumLosses {
   const double* losses = nullptr;
   const double* nlls = nullptr;
@@ -424,7 +426,7 @@ struct Adam {
 };
 void adam(const Adam& arguments);
 void moving_average(float* average, const float* values, std::int64_t count, const ops::UpdateStep* step);
-/// `partial_sums`: scratch of kSquareBlocks numbers.
+/// `partial_sums` is scratch memory of kSquareBlocks values.
 inline constexpr std::int64_t kSquareBlocks = 512;
 void sum_of_squares(const Matrix& x, double* partial_sums, double* sum);
 void clip_values(const Matrix& x, float limit);
@@ -463,7 +465,7 @@ struct Adafactor {
   bool scale_parameter = true;
   float weight_decay = 0;
   const ops::UpdateStep* step = nullptr;
-  /// Scratch: two sums for each row, and kAdafactorTotals numbers.
+  /// Scratch: two sums for each row, and kAdafactorTotals values.
   double* row_sums = nullptr;
   double* totals = nullptr;
 };

@@ -3,15 +3,16 @@
 
 #include <cmath>
 
-// A warp has a row, and each of its lanes has every 32nd quad. The first kQuads of a lane are in registers; the further
-// quads of wider rows are read again. Rows that cannot be read as vectors are read again as a whole, in the same order
-// of sums. Loads come before stores, since the compiler cannot know that they access different memory.
+// A warp has a row, and each lane has every 32nd quad. A lane keeps its first kQuads quads in registers. It reads the
+// further quads of wider rows again. Rows that cannot be read as vectors are read again as a whole, with the same order
+// of sums. Loads come before stores, because the compiler cannot know that they access different memory.
 namespace dragoman::backend::cuda::device {
 namespace {
 
-/// Columns of a row that a warp takes at once.
+/// Columns of a row that a warp reads together.
 constexpr std::int64_t kQuadColumns = kWarp * kQuad;
-/// Rows of a block: few, since a thread has many registers, and so that few rows are spread over many processors.
+/// Rows of a block. There are few, because a thread has many registers, and so that few rows still occupy many
+/// processors.
 constexpr int kRows = 4;
 /// The largest number of quads for which a lane reads all operands early. With more quads, it reads an operand later if
 /// the operand need not be in registers yet.
@@ -31,26 +32,27 @@ SIMT_DEVICE void load(const Matrix& x, std::int64_t row, Kept<kQuads>& kept) {
   SIMT_UNROLL
   for (int q = 0; q < kQuads; ++q) kept[q] = load_quad<kWide>(x, row, column_of(q));
 }
-/// f(column, element, number) for the elements of a quad that are in the row.
+/// Calls f(element, index) for the elements of a quad that are in the row.
 template <bool kWide, class Function>
 SIMT_DEVICE void for_each_of(const Quad& quad, std::int64_t cols, std::int64_t col, const Function& f) {
   SIMT_UNROLL
   for (int n = 0; n < kQuad; ++n)
     if (is_in_row<kWide>(cols, col, n)) f(quad.values[n], n);
 }
-/// f(column) for the first of each two quads of the lane that are not kept. All lanes of the warp call it as often.
+/// Calls f(column) for the first of every two quads of the lane that are not kept. All lanes of the warp make the same
+/// number of calls.
 template <int kQuads, class Function>
 SIMT_DEVICE void for_each_other_two(std::int64_t cols, const Function& f) {
   for (std::int64_t first = kQuads * kQuadColumns; first < cols; first += 2 * kQuadColumns)
     f(first + simt::thread_index() % kWarp * kQuad);
 }
 
-/// Rows lie as vectors must, and two neighbouring lanes have a block of random bits together.
+/// Returns true if rows are aligned for vectors, and every two adjacent lanes share a block of random bits.
 template <class... Views>
 bool are_wide_rows(const Matrix& x, const Views&... views) {
   return x.cols % (2 * kQuad) == 0 && are_wide<kQuad>(x, views...);
 }
-/// Keeps as few quads as suffice for the width: more registers are fewer warps.
+/// Launches the kernel that keeps the smallest sufficient number of quads, because more registers mean fewer warps.
 template <template <int, bool> class Kernel, class... Arguments>
 void for_each_row_of_warps(bool wide, const Matrix& x, const Arguments&... arguments) {
   const simt::Grid grid{blocks_of(x.rows, kRows)};
@@ -148,7 +150,7 @@ struct Normalise {
     SIMT_UNROLL
     for (int q = 0; q < kQuads; ++q) bias[q] = bias_of(column_of(q));
   }
-  /// Turns two quads of x into the quads of the sum, and stores them.
+  /// Turns two quads of x into quads of the sum, and stores them.
   SIMT_DEVICE void add_residual(std::int64_t row, std::int64_t col, const DropoutMask& mask, Quad& first, Quad& second,
                                 const Quad& first_residual, const Quad& second_residual) const {
     const DropoutMask::Two factors = factors_of<kWide>(mask, residual.dropout, row * arguments.x.cols + col);
@@ -173,7 +175,7 @@ struct NormaliseBackward {
     const bool centred = arguments.mean.data != nullptr;
     const DropoutMask mask(arguments.dropout);
     constexpr bool kEarly = kQuads <= kMaxEarlyQuads;
-    // These hold the operands of each element's gradient.
+    // The operands of each element's gradient.
     Kept<kQuads> gradients;
     Kept<kQuads> normals;
     Kept<kQuads> gain;
@@ -248,7 +250,7 @@ struct NormaliseBackward {
   }
 
  private:
-  /// Returns the gradient that reaches the residual sum by other ways.
+  /// Returns the gradient that reaches the residual sum on other paths.
   SIMT_DEVICE Quad other_of(std::int64_t row, std::int64_t col) const {
     return arguments.dsum.data == nullptr ? Quad{} : load_quad<kWide>(arguments.dsum, row, col);
   }

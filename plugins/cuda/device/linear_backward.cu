@@ -1,15 +1,15 @@
 #include "activation.h"
 
-// What the gradient of a linear layer's output becomes before products take it, in one pass over it.
+// Prepares the gradient of a linear layer's output for the products that use it, in one pass.
 namespace dragoman::backend::cuda::device {
 namespace {
 
-/// A block has kRowsOfColumnPart rows, or all rows if they are few, and kWarp quads of columns. A lane has one quad of
-/// every kWarps-th row, so columns are added up in the order of column_sum(). If `kSimple`, the activation function is
-/// none or ReLU.
+/// A block has kRowsOfColumnPart rows, or all rows if there are few, and kWarp quads of columns. A lane has one quad of
+/// every kWarps-th row, so columns are summed in the order of column_sum(). If `kSimple`, the activation is none or
+/// ReLU.
 template <class Words, bool kWide, bool kSimple>
 struct Differentiate {
-  static constexpr int kAtOnce = kSimple ? 2 : 1;  ///< rows whose numbers are on their way together
+  static constexpr int kAtOnce = kSimple ? 2 : 1;  ///< rows whose values are in flight together
   static constexpr int kColumns = kWarp * kQuad;
   Differentiation arguments;
   Target sums;
@@ -27,7 +27,7 @@ struct Differentiate {
     const bool activates = arguments.activation != ops::Activation::kNone;
     Quad own = {};
     for (std::int64_t first = part * rows_of_part + warp; first < end; first += kAtOnce * kWarps) {
-      // Beyond the last column are zeros, as words have them.
+      // Zeros beyond the last column, as words require.
       Quad dz[kAtOnce] = {};
       Quad known[kAtOnce] = {};
       SIMT_UNROLL

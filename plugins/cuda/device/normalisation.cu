@@ -5,7 +5,7 @@
 namespace dragoman::backend::cuda::device {
 namespace {
 
-/// Shared memory that a reduction takes.
+/// The size of shared memory for a reduction.
 constexpr std::size_t kCells = kWarps * sizeof(double);
 
 struct Softmax {
@@ -26,7 +26,7 @@ struct Softmax {
     for (std::int64_t j = simt::thread_index(); j < visible; j += kThreads) sum += expf(at(x, row, j) - maximum);
     sum = reduce_block(sum, Sum(), cells);
     const float log_sum = logf(sum);
-    const bool nothing = maximum == -INFINITY;  // then no value lies above it, and all stay what they are
+    const bool nothing = maximum == -INFINITY;  // then all values are -infinity and stay unchanged
     for (std::int64_t j = simt::thread_index(); j < x.cols; j += kThreads) {
       float value = 0;
       if (j < visible) {

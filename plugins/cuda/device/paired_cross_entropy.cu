@@ -61,7 +61,7 @@ struct PairedLoss {
           (1 - smoothing) * nll + smoothing * mean_nll + arguments.divergence_weight / 4 * (pq + qp);
     }
     if (!gradient) return;
-    simt::barrier();  // logits are overwritten now
+    simt::barrier();  // the logits are overwritten below
     const auto half = static_cast<float>(*arguments.gradient_scale / 2);
     const auto weight = static_cast<float>(*arguments.gradient_scale * arguments.divergence_weight / 4);
     const auto everywhere = static_cast<float>(smoothing / vocabulary);

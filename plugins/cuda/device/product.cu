@@ -1,25 +1,24 @@
 #include "activation.h"
 
-// Products of floats as floats, in all layouts: a block computes a tile of the result, for which it brings strips of
-// both operands to shared memory. An element's sum goes through k in order, whatever the shape, so products are
-// row-stable.
+// Products of floats in fp32, in all layouts. A block computes a tile of the result, and copies strips of both operands
+// to shared memory for it. An element's sum goes through k in order for any shape, so products are row-stable.
 namespace dragoman::backend::cuda::device {
 namespace {
 
-constexpr int kTile = 64;            ///< rows and columns of a block's part of the result
-constexpr int kStrip = 16;           ///< of k that are in shared memory at a time
+constexpr int kTile = 64;            ///< rows and columns of a block's tile
+constexpr int kStrip = 16;           ///< length in k of the strips in shared memory
 constexpr int kSide = 16;            ///< threads along a side of the tile
 constexpr int kOwn = kTile / kSide;  ///< rows and columns of a thread's part
 static_assert(kSide * kSide == kThreads && kTile * kStrip % kThreads == 0);
 
-/// op(x)(i, k).
+/// Access to op(x)(i, k).
 struct Operand {
   Matrix x;
   bool transposed;
   SIMT_DEVICE float operator()(std::int64_t i, std::int64_t k) const { return transposed ? at(x, k, i) : at(x, i, k); }
 };
 
-/// c[i, j] = sum over k of a(i, k) * b(j, k).
+/// Computes c[i, j] = sum over k of a(i, k) * b(j, k).
 struct Multiply {
   Operand a;
   Operand b;
@@ -27,7 +26,7 @@ struct Multiply {
   Matrix c;
   Epilogue epilogue;
 
-  /// Neighbouring threads read neighbouring memory.
+  /// Copies a strip to shared memory. Adjacent threads read adjacent memory.
   SIMT_DEVICE static void bring(const Operand& x, std::int64_t first, std::int64_t count, std::int64_t first_k,
                                 std::int64_t inner, const Shared<float>& strip) {
     for (int e = simt::thread_index(); e < kTile * kStrip; e += kThreads) {

@@ -2,7 +2,7 @@
 
 #include "elements.h"
 
-/// core/random.h and ops/dropout.h, on the device: the same bits.
+/// The functions of core/random.h and ops/dropout.h on the device, with the same bits.
 namespace dragoman::backend::cuda::device {
 
 struct RandomBits {
@@ -44,13 +44,13 @@ SIMT_DEVICE double random_uniform(std::uint64_t seed, std::uint64_t stream, std:
   return static_cast<double>(both >> 11) * 0x1p-53;
 }
 
-/// What the element of this index is multiplied by.
+/// Returns the dropout factor of the element with this index.
 SIMT_DEVICE float dropout_factor(const Dropout& dropout, std::int64_t element) {
   if (dropout.threshold == 0) return 1;
   const auto index = static_cast<std::uint64_t>(element);
   const RandomBits bits =
       random_bits(dropout.key->seed, (dropout.key->step << 16) | (dropout.stream & 0xFFFFU), index / 8);
-  // Not words[index % 8 / 2], which would be an array in memory.
+  // Avoids words[index % 8 / 2], which would put the array into memory.
   const std::uint32_t low_half = index % 4 < 2 ? bits.words[0] : bits.words[1];
   const std::uint32_t high_half = index % 4 < 2 ? bits.words[2] : bits.words[3];
   const std::uint32_t word = index % 8 < 4 ? low_half : high_half;
@@ -58,7 +58,8 @@ SIMT_DEVICE float dropout_factor(const Dropout& dropout, std::int64_t element) {
   return lane >= dropout.threshold ? dropout.scale : 0;
 }
 
-/// dropout_factor() of neighbours, with the key in registers. A block of random bits has the factors of 8 elements.
+/// dropout_factor() of adjacent elements, with the key in registers. A block of random bits has the factors of 8
+/// elements.
 class DropoutMask {
  public:
   SIMT_DEVICE explicit DropoutMask(const Dropout& dropout) : threshold_(dropout.threshold), scale_(dropout.scale) {
@@ -67,7 +68,7 @@ class DropoutMask {
     stream_ = (dropout.key->step << 16) | (dropout.stream & 0xFFFFU);
   }
 
-  /// Returns the factors of the 4 elements from `first` on, which is a multiple of 4.
+  /// Returns the factors of 4 elements, starting at `first`, a multiple of 4.
   SIMT_DEVICE Quad factors(std::int64_t first) const {
     if (threshold_ == 0) return {{1, 1, 1, 1}};
     const RandomBits bits = block(first);
@@ -79,14 +80,14 @@ class DropoutMask {
     Quad first;
     Quad second;
   };
-  /// Returns the factors of the 4 elements from either index on. All lanes of a warp call it. For either index, the
-  /// elements of two neighbouring lanes are the 8 of a block, so each lane computes one block for itself and its
-  /// neighbour.
+  /// Returns the factors of the 4 elements that start at either index. All lanes of a warp must call it. For either
+  /// index, the elements of two adjacent lanes are the 8 elements of a block. So each lane computes one block for
+  /// itself and its neighbour.
   SIMT_DEVICE Two factors(std::int64_t first, std::int64_t second) const {
     if (threshold_ == 0) return {{{1, 1, 1, 1}}, {{1, 1, 1, 1}}};
     const bool odd = simt::thread_index() % 2 != 0;
     const RandomBits bits = block(odd ? second : first);
-    // The even lane has the block of the first elements, and the odd lane has the block of the second elements.
+    // The even lane has the block of the first elements, the odd lane the block of the second ones.
     const std::uint32_t own[2] = {odd ? bits.words[2] : bits.words[0], odd ? bits.words[3] : bits.words[1]};
     const std::uint32_t others[2] = {simt::shuffle_xor(odd ? bits.words[0] : bits.words[2], 1),
                                      simt::shuffle_xor(odd ? bits.words[1] : bits.words[3], 1)};
@@ -96,7 +97,7 @@ class DropoutMask {
   }
 
  private:
-  /// random_bits() with rounds that do not wait for a loop.
+  /// random_bits() with unrolled rounds.
   SIMT_DEVICE RandomBits block(std::int64_t element) const {
     const std::uint64_t index = static_cast<std::uint64_t>(element) / 8;
     std::uint32_t key[2] = {static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32)};
@@ -120,7 +121,7 @@ class DropoutMask {
   std::uint64_t stream_ = 0;
 };
 
-/// A dropout whose key is in registers, for kernels that ask for whole blocks of 8 elements.
+/// A dropout whose key is in registers, for kernels that need whole blocks of 8 elements.
 struct BlockDropout {
   std::uint32_t key[2] = {0, 0};
   std::uint32_t stream[2] = {0, 0};
@@ -137,8 +138,8 @@ struct BlockDropout {
     stream[1] = static_cast<std::uint32_t>(number >> 32);
   }
 
-  /// Computes the bits of two blocks, which go through the rounds side by side. Bit n of bits[i] is set if element
-  /// 8 * indices[i] + n is kept.
+  /// Computes the bits of two blocks, whose rounds are interleaved. Bit n of bits[i] is set if element 8 * indices[i] +
+  /// n is kept.
   SIMT_DEVICE void kept(const std::uint64_t (&indices)[2], std::uint32_t (&bits)[2]) const {
     std::uint32_t round_key[2] = {key[0], key[1]};
     std::uint32_t counters[2][4];
@@ -149,7 +150,7 @@ struct BlockDropout {
       counters[i][2] = stream[0];
       counters[i][3] = stream[1];
     }
-    // A loop: if it were none, the keys of all rounds would be kept in registers.
+    // Remains a loop, because unrolled code would keep the keys of all rounds in registers.
     SIMT_LOOP
     for (int pair = 0; pair < kRounds / 2; ++pair) {
       SIMT_UNROLL
@@ -159,7 +160,7 @@ struct BlockDropout {
         next_key(round_key);
       }
     }
-    // The upper bits of either half of a word decide, whatever follows them.
+    // The comparison uses the upper bits of either half of a word. The bits below them cannot change the result.
     const std::uint32_t least_kept = threshold << 16;
     SIMT_UNROLL
     for (int i = 0; i < 2; ++i) {
@@ -173,8 +174,8 @@ struct BlockDropout {
   }
 };
 
-/// Returns the factors of the quad that begins with the element, and of the quad that begins kWarp quads later. If
-/// `kWide`, all lanes of the warp call it with neighbouring quads of a row, whose length is a multiple of 8.
+/// Returns the factors of the quad that begins with `element`, and of the quad that begins kWarp quads later. If
+/// `kWide`, all lanes of the warp must call it with adjacent quads of a row, whose length is a multiple of 8.
 template <bool kWide>
 SIMT_DEVICE DropoutMask::Two factors_of(const DropoutMask& mask, const Dropout& dropout, std::int64_t element) {
   constexpr int kDistance = kWarp * kQuad;

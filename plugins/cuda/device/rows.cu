@@ -43,7 +43,7 @@ template <template <class> class Function, class T>
 void for_each_as(const View<unsigned char>& x, Ids rows, const View<unsigned char>& y) {
   const View<T> from = of_type<T>(x);
   const View<T> to = of_type<T>(y);
-  // Rows of whole vectors are moved by vectors.
+  // Rows that consist of whole vectors are moved as vectors.
   using Vector = simt::Vector<std::uint32_t, 4>;
   constexpr int kOfVector = sizeof(Vector) / sizeof(T);
   if (!are_wide<kOfVector>(from, to)) return for_each_element(rows.count, y.cols, Function<T>{from, rows, to});
@@ -67,7 +67,7 @@ void for_each_of_type(const View<unsigned char>& x, int element_bytes, Ids rows,
   }
 }
 
-/// `kWidth`: 1 or kQuad.
+/// `kWidth` is 1 or kQuad.
 template <int kWidth>
 struct Embed {
   Embedding arguments;
@@ -94,15 +94,15 @@ struct Embed {
   }
 };
 
-/// There is a block for each token and each 2 kWarp quads of columns. The block of an id's first token adds up all rows
-/// of the id, so that no two blocks write to the same columns of a row of the table. The order of this sum follows from
-/// the ids.
+/// There is one block for each token and each 2 kWarp quads of columns. The block of an id's first token sums all rows
+/// of the id, so that no two blocks write to the same columns of a table row. The ids alone determine the order of this
+/// sum.
 template <bool kWide>
 struct EmbedBackward {
   EmbeddingBackward arguments;
-  static constexpr int kAtOnce = 4;  ///< rows of a warp whose elements are on their way together
+  static constexpr int kAtOnce = 4;  ///< rows of a warp whose elements are in flight together
   static constexpr int kColumns = 2 * kWarp * kQuad;
-  static constexpr int kOwn = kWarp / kWarps;  ///< tokens that a thread looks at together
+  static constexpr int kOwn = kWarp / kWarps;  ///< tokens that a thread inspects together
   static constexpr int kTokens = kOwn * kThreads;
   static constexpr std::size_t kShared =
       kWarps * sizeof(int) + kWarp * sizeof(std::uint32_t) + (kTokens + kWarps * kColumns) * sizeof(float);
@@ -139,7 +139,7 @@ struct EmbedBackward {
         for (int i = 0; i < kAtOnce; ++i)
           if (rows[i] >= 0) add(mask, rows[i] * arguments.dy.cols + col, values[i], own);
       }
-      simt::barrier();  // before the list is written again
+      simt::barrier();  // the list is overwritten next
     }
     SIMT_UNROLL
     for (int n = 0; n < 2 * kQuad; ++n)
@@ -154,7 +154,8 @@ struct EmbedBackward {
   }
 
  private:
-  /// Whether a token before `t` has the id. It looks back from there, since the tokens of frequent ids are close.
+  /// Returns true if a token before `t` has the id. It searches backwards from `t`, because the tokens of frequent ids
+  /// are close.
   SIMT_DEVICE bool has_earlier(std::int64_t t, std::int32_t id, const Shared<int>& cells) const {
     for (std::int64_t end = t; end > 0; end -= kTokens) {
       int found = 0;
@@ -175,7 +176,7 @@ struct EmbedBackward {
       sums[1].values[n] += factors.second.values[n] * values[1].values[n];
     }
   }
-  /// Lists the tokens with the id among the kTokens tokens from `begin` on, in their order. Returns how many there are.
+  /// Lists the tokens with this id among kTokens tokens, starting at `begin`, in their order. Returns their number.
   SIMT_DEVICE int list_tokens(std::int64_t begin, std::int32_t id, const Shared<std::uint32_t>& masks,
                               const Shared<std::int32_t>& tokens) const {
     const int lane = simt::thread_index() % kWarp;
@@ -192,7 +193,7 @@ struct EmbedBackward {
       if (lane == 0) masks[i * kWarps + warp] = own[i];
     }
     simt::barrier();
-    // How many each of the kWarp masks has, and how many all up to it.
+    // The number of tokens in each of the kWarp masks, and in all masks up to it.
     const int count = simt::count_bits(masks[lane]);
     int up_to = count;
     for (int distance = 1; distance < kWarp; distance *= 2) {

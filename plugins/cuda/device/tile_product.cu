@@ -1,20 +1,21 @@
 #include "activation.h"
 
-// Matrix products on tensor cores. Strips of both operands come to shared memory by asynchronous copies, some strips
-// ahead; a warp multiplies tiles of them. An element's sum goes through its inputs in the same order whatever the shape
-// of the block's tile, so products are row-stable.
+// Matrix products on tensor cores. Strips of both operands are copied to shared memory asynchronously, several strips
+// ahead. A warp multiplies tiles of them. An element's sum goes through its inputs in the same order for any shape of
+// the block's tile, so products are row-stable.
 namespace dragoman::backend::cuda::device {
 namespace {
 
-constexpr int kStep = 8;                   ///< words of a row that multiply_tile() takes
-constexpr int kStrip = kWordStrip;         ///< words of a row that are copied at a time
-constexpr int kPitch = kStrip + 4;         ///< words from row to row in shared memory: all banks are read at once
-constexpr int kCopied = 4;                 ///< words of one copy
-constexpr int kStages = 3;                 ///< strips that are in shared memory or on their way to it
-constexpr std::int64_t kEnoughTiles = 64;  ///< large ones, below which smaller ones are taken, to occupy the device
+constexpr int kStep = 8;            ///< words of a row that multiply_tile() takes
+constexpr int kStrip = kWordStrip;  ///< words of a row that are copied at a time
+constexpr int kPitch = kStrip + 4;  ///< words from row to row in shared memory; all banks are read at once
+constexpr int kCopied = 4;          ///< words of one copy
+constexpr int kStages = 3;          ///< strips that are in shared memory or in flight
+/// With fewer large tiles than this, smaller ones are used to occupy the device.
+constexpr std::int64_t kEnoughTiles = 64;
 static_assert(kStrip % kStep == 0);
 
-/// What a block and each of its warps have of the result.
+/// The parts of the result that a block and each of its warps compute.
 template <int kWarpRowsOfBlock, int kRowsOfWarp, int kColsOfWarp>
 struct Tile {
   static constexpr int kWarpRows = kWarpRowsOfBlock;
@@ -33,13 +34,13 @@ struct NoScales {
 struct Int8Scales {
   const float* rows;
   const float* cols;
-  /// As docs/concepts/numerics.md has it: the product of the scales first.
+  /// The product of the scales comes first, as docs/concepts/numerics.md specifies.
   SIMT_DEVICE float operator()(std::int32_t sum, std::int64_t row, std::int64_t col) const {
     return static_cast<float>(sum) * (rows[row] * cols[col]);
   }
 };
 
-/// c[i, j] = sum over the numbers of a's row i and b's row j.
+/// Computes c[i, j] = sum over the values of a's row i and b's row j.
 template <class Tile, class Words, class Number, class Scales>
 struct MultiplyTiles {
   WordMatrix a;
@@ -52,10 +53,10 @@ struct MultiplyTiles {
   static constexpr int kRowTiles = Tile::kOwnRows / 16;
   static constexpr int kColTiles = Tile::kOwnCols / 8;
 
-  /// Rows beyond the last are copies of that: what they give is not kept.
+  /// Copies rows to shared memory. Rows beyond the last one are copies of it; their results are not stored.
   SIMT_DEVICE static void bring_rows(const WordMatrix& x, std::int64_t first, int rows, std::int64_t first_word,
                                      const Shared<std::uint32_t>& strip, int place) {
-    constexpr int kCopies = kStrip / kCopied;  // of a row
+    constexpr int kCopies = kStrip / kCopied;  // per row
     for (int e = simt::thread_index(); e < rows * kCopies; e += kThreads) {
       const int row = e / kCopies;
       const int word = e % kCopies * kCopied;
@@ -87,7 +88,7 @@ struct MultiplyTiles {
     }
     for (std::int64_t strip = 0; strip < count; ++strip) {
       simt::wait_for_copies<kStages - 2>();
-      simt::barrier();  // all have this strip, and none still multiplies the one whose place is filled next
+      simt::barrier();  // all threads have this strip, and none still reads the one that is overwritten next
       if (strip + kStages - 1 < count) bring(strip + kStages - 1, first_row, first_col, strips);
       simt::commit_copies();
       const int of_a = static_cast<int>(strip % kStages) * kStageWords + (own_row + lane / 4) * kPitch + lane % 4;
@@ -143,7 +144,7 @@ void multiply(const WordMatrix& a, const WordMatrix& b, const Matrix& c, const E
     multiply_tiles<SmallTile, Words, Number>(a, b, c, epilogue, scales);
 }
 
-/// A thread has 4 words, of 8 numbers, which it reads as vectors where `kWide`.
+/// A thread has 4 words with 8 values, which it reads as vectors if `kWide`.
 template <class Words, bool kWide>
 struct NarrowRows {
   static constexpr int kWidth = 4;
@@ -166,7 +167,7 @@ struct NarrowRows {
   }
 };
 
-/// A block turns a square of 2 kWarp rows and kWarp words: neighbouring threads read, and write, neighbouring memory.
+/// A block transposes a square of 2 kWarp rows and kWarp words. Adjacent threads read and write adjacent memory.
 struct TurnWords {
   WordMatrix x;
   WordMatrix y;
@@ -242,7 +243,7 @@ void narrow_words(Half type, const Matrix& x, const WordMatrix& y) {
   });
 }
 void narrow_values(Half type, const float* x, std::int64_t count, std::uint16_t* y) {
-  // Each group of 8 values is a row, so that there is no limit to their number.
+  // Each group of 8 values is a row, so that their number is not limited.
   constexpr std::int64_t kRow = 8;
   narrow_words(type, {const_cast<float*>(x), count / kRow, kRow, kRow},
                {reinterpret_cast<std::uint32_t*>(y), count / kRow, kRow / 2, kRow / 2});

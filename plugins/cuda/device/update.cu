@@ -5,14 +5,14 @@
 namespace dragoman::backend::cuda::device {
 namespace {
 
-/// The same in all threads.
+/// Returns the sum in all threads.
 SIMT_DEVICE double sum_of(const double* values, std::int64_t count, const Shared<double>& cells) {
   double sum = 0;
   for (std::int64_t i = simt::thread_index(); i < count; i += kThreads) sum += values[i];
   return reduce_block(sum, Sum(), cells);
 }
 
-/// In one block.
+/// Runs in one block.
 struct LossesOfRows {
   SumLosses arguments;
   SIMT_DEVICE void operator()() const {
@@ -33,7 +33,7 @@ SIMT_DEVICE bool finite(double value) {
   return value - value == 0;
 }
 
-/// In one thread.
+/// Runs in one thread.
 struct Prepare {
   PrepareUpdate arguments;
   SIMT_DEVICE void operator()() const {

@@ -50,7 +50,7 @@ struct Clip {
   }
 };
 
-/// What the totals of an Adafactor step are.
+/// The indices of the totals of an Adafactor step.
 enum Total : int { kMeanOfRowMoments, kRate, kUpdateScale };
 
 SIMT_DEVICE float decay_of(const Adafactor& arguments) {
@@ -59,16 +59,16 @@ SIMT_DEVICE float decay_of(const Adafactor& arguments) {
 SIMT_DEVICE float gradient_of(const Adafactor& arguments, std::int64_t i, std::int64_t j) {
   return static_cast<float>(arguments.step->gradient_scale) * at(arguments.gradients, i, j);
 }
-/// u of the formula before it is clipped.
+/// Returns u in the formula before clipping.
 SIMT_DEVICE float update_of(const Adafactor& arguments, std::int64_t i, std::int64_t j) {
   const float g = gradient_of(arguments, i, j);
   if (arguments.second_moment.data != nullptr) return g / sqrtf(at(arguments.second_moment, i, j));
   const auto mean = static_cast<float>(arguments.totals[kMeanOfRowMoments]);
-  // Two roots: the product of the moments may be too small for a float.
+  // Two square roots, because the product of the moments may be too small for a float.
   return g / sqrtf(at(arguments.row_moment, 0, i) / mean) / sqrtf(at(arguments.column_moment, 0, j));
 }
 
-/// The second moments of a row, and how large its parameters are.
+/// Computes the second moments of a row and the magnitude of its parameters.
 struct AdafactorRows {
   Adafactor arguments;
   SIMT_DEVICE void operator()() const {
@@ -101,7 +101,7 @@ struct AdafactorRows {
   }
 };
 
-/// The second moments of kWarp columns, of whose rows each warp takes every kWarps-th.
+/// Computes the second moments of kWarp columns. Each warp takes every kWarps-th row.
 struct AdafactorColumns {
   Adafactor arguments;
   SIMT_DEVICE void operator()() const {
@@ -128,8 +128,8 @@ struct AdafactorColumns {
   }
 };
 
-/// What follows from the sums of the rows, in one block: first the rate and the mean of the rows' moments, then by how
-/// much updates are clipped.
+/// Computes the totals from the sums of the rows, in one block: first the rate and the mean of the rows' moments, then
+/// the clipping factor of the updates.
 struct AdafactorTotals {
   Adafactor arguments;
   bool of_updates;

@@ -2,9 +2,9 @@
 
 namespace dragoman::backend::cuda::device {
 
-/// What the calling thread launches from now on runs on the device of this number.
+/// Makes later launches of the calling thread run on the device of this number.
 void use(int number);
-/// Returns when all is done that the calling thread has launched.
+/// Returns when all launches of the calling thread are complete.
 void wait();
 
 }  // namespace dragoman::backend::cuda::device

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-// A warp for each query of each sequence, and a block for the queries of a sequence, which it goes through: losses of
-// one layer are a small part of a step.
+// A block goes through the queries of one sequence, one query for each warp at a time. The losses of one layer are a
+// small part of a step, so this is fast enough.
 namespace dragoman::backend::cuda::device {
 namespace {
 
@@ -20,7 +20,7 @@ struct AlignmentLoss {
   }
 
  private:
-  /// Where a query's weights are.
+  /// The positions of a query's weights.
   struct Row {
     std::int64_t first;
     std::int64_t head_step;
@@ -36,7 +36,7 @@ struct AlignmentLoss {
     return sum / arguments.guided_heads;
   }
 
-  /// How much of the wanted distribution a key has.
+  /// Returns the target probability of a key.
   static SIMT_DEVICE double wanted_of(const std::int32_t* links, std::int64_t count, std::int64_t key) {
     for (std::int64_t l = 0; l < count; ++l)
       if (links[l] == key) return 1 / static_cast<double>(count);
@@ -68,7 +68,7 @@ struct AlignmentLoss {
     }
   }
 
-  /// Of the loss by the weight of one head.
+  /// Returns the derivative of the loss with respect to the weight of one head.
   SIMT_DEVICE double slope_at(const Row& row, std::int64_t key, double wanted, double mass) const {
     const double factor = *arguments.gradient_scale / arguments.guided_heads;
     switch (arguments.cost) {

@@ -1,15 +1,15 @@
 #include "attention_parts.h"
 
-// One warp for each query (or key) and head: heads of any size, in fp32. Scores of 32 keys at a time are in the lanes
-// of a warp, one each, and columns of a head, of which a lane has every 32nd, are added up in registers. Nothing is
-// kept for the backward pass but the logarithm of each query's sum, unless the weights are asked for.
+// Attention with one warp for each query (or key) and head: heads of any size, in fp32. Each lane has the score of one
+// of 32 keys. It sums every 32nd column of the head in registers. For the backward pass only the logarithm of each
+// query's sum is stored, unless the weights are requested.
 namespace dragoman::backend::cuda::device {
 namespace {
 
 constexpr int kWidestHead = 256;
 constexpr int kColsOfLane = kWidestHead / kWarp;
 
-/// A warp's head of one row.
+/// The head of one row that a warp processes.
 struct Place {
   std::int64_t row;
   int head;
@@ -17,7 +17,7 @@ struct Place {
   std::int64_t width;
 };
 
-/// That of the calling thread; row is past the end in what is left over of the last block.
+/// Returns the place of the calling thread. For surplus warps of the last block, the row is past the end.
 SIMT_DEVICE Place place_of(std::int64_t cols, int heads) {
   const std::int64_t warp = simt::block_index() * kWarps + simt::thread_index() / kWarp;
   const std::int64_t width = cols / heads;
@@ -47,7 +47,7 @@ struct Columns {
   }
 };
 
-/// Columns of a row of floats.
+/// The columns of a row of floats.
 struct FloatRow {
   const float* data;
   SIMT_DEVICE float operator()(std::int64_t col) const { return data[col]; }
@@ -62,7 +62,7 @@ SIMT_DEVICE float dot(const A& a, const B& b, std::int64_t width) {
   return sum;
 }
 
-/// Adds factor(j) * row(j) over the keys j below `keys`. factor(j) is asked for in one lane.
+/// Adds factor(j) * row(j) over the keys j below `keys`. factor(j) is evaluated in one lane.
 template <class Factor, class Row>
 SIMT_DEVICE Columns weighted_rows(std::int64_t keys, std::int64_t width, const Factor& factor, const Row& row) {
   Columns columns;
@@ -73,14 +73,15 @@ SIMT_DEVICE Columns weighted_rows(std::int64_t keys, std::int64_t width, const F
   return columns;
 }
 
-/// A query's weighted sum of values, of 32 keys after 32: what was added up goes down where a larger score comes
+/// A query's weighted sum of values, 32 keys at a time. Whenever a larger score occurs, the previous sum is scaled down
 /// (Milakov & Gimelshein 2018).
 struct OnlineSoftmax {
   float maximum = -INFINITY;
   float sum = 0;
   Columns columns;
 
-  /// The weight of the lane's key, up to the final factor; minus infinity: there is no key.
+  /// Returns the weight of the lane's key, without the final factor. A score of minus infinity means that there is no
+  /// key.
   SIMT_DEVICE float next(float score) {
     const float now = fmaxf(maximum, reduce_warp(score, Maximum()));
     const float correction = exponential(maximum, now);
@@ -101,7 +102,7 @@ struct Forward {
     const Place place = place_of(attention.q.cols, attention.heads);
     if (place.row >= attention.q.rows) return;
     const std::int64_t last = attention.q_offsets.data[attention.q_offsets.count - 1];
-    if (place.row >= last) {  // of no sequence
+    if (place.row >= last) {  // belongs to no sequence
       Columns().store(attention.y, place, 0, false);
       return;
     }
@@ -135,7 +136,7 @@ struct Forward {
   }
 };
 
-/// The weight of a query's key in the backward pass: one that was kept, or computed again.
+/// Returns the weight of a query's key in the backward pass: the stored weight, or a recomputed one.
 SIMT_DEVICE float weight_again(const Attention& attention, const Sequence& of, std::int64_t query, std::int64_t key,
                                int head) {
   if (attention.log_sums == nullptr) return attention.probabilities[of.first_weight + query * of.keys + key];
@@ -146,8 +147,8 @@ SIMT_DEVICE float weight_again(const Attention& attention, const Sequence& of, s
   return expf(score - attention.log_sums[(of.first_query + query) * attention.heads + head]);
 }
 
-/// Of each query the sum over keys of weight times gradient of the weight, which is what its output and the gradient of
-/// that make, too.
+/// Computes, for each query, the sum over keys of weight times gradient of the weight. This equals the dot product of
+/// the query's output and its gradient.
 struct WeightedSums {
   AttentionBackward arguments;
 
@@ -159,7 +160,8 @@ struct WeightedSums {
     const FloatRow dy = row_of(arguments.dy, place.row, place.first_col);
     float sum = 0;
     for (std::int64_t c = lane(); c < place.width; c += kWarp) sum += y(c) * dy(c);
-    // A gradient of the weights themselves is not in those of the output; then the weights were kept.
+    // The gradient of the output does not include gradients of the weights themselves. If there are any, the weights
+    // were stored.
     const std::int64_t last = attention.q_offsets.data[attention.q_offsets.count - 1];
     if (arguments.dweights != nullptr && place.row < last) {
       const Sequence of = sequence(attention, sequence_of(attention.q_offsets, place.row), place.head);
@@ -172,7 +174,7 @@ struct WeightedSums {
   }
 };
 
-/// What the gradient of a weight itself adds.
+/// Returns the separate gradient of a weight; 0 if there is none.
 SIMT_DEVICE float own_gradient(const AttentionBackward& arguments, std::int64_t index) {
   return arguments.dweights == nullptr ? 0 : arguments.dweights[index];
 }
@@ -252,7 +254,8 @@ struct KeyBackward {
   }
 };
 
-/// Gradient of a bias by distance: a warp for each row and head of the table, whose lanes have every 32nd query.
+/// Computes the gradient of a bias by distance. A warp processes one row and head of the table; each lane takes every
+/// 32nd query.
 struct BiasBackward {
   AttentionBackward arguments;
 
@@ -271,7 +274,7 @@ struct BiasBackward {
       const Sequence of = sequence(attention, sequence_of(attention.q_offsets, r), head);
       const std::int64_t query = r - of.first_query;
       const std::int64_t key = query + of.keys - of.queries + row - reach;
-      // What is further away has the bias of the table's ends.
+      // Keys beyond the reach have the biases at the table's ends.
       const std::int64_t begin = row == 0 || key < 0 ? 0 : key;
       const std::int64_t end =
           least(row == target.value.rows - 1 ? of.keys : key + 1, visible_keys(attention, of, query));
@@ -295,7 +298,7 @@ void find_weight_offsets(const Attention& attention) {
     weight_offsets(attention.q_offsets, attention.k_offsets, attention.heads, attention.weight_offsets);
 }
 
-/// A warp for each head of each row.
+/// Launches a warp for each head of each row.
 template <class Kernel>
 void for_each_head(std::int64_t rows, int heads, const Kernel& kernel) {
   simt::launch({blocks_of(rows * heads, kWarps)}, kThreads, 0, kernel);

@@ -4,14 +4,14 @@
 
 #include <cmath>
 
-/// What all attention kernels need to know of sequences and scores.
+/// Sequences and scores, as all attention kernels use them.
 namespace dragoman::backend::cuda::device {
 
 SIMT_DEVICE int lane() {
   return simt::thread_index() % kWarp;
 }
 
-/// Of a row of `offsets`: the last sequence that begins at or before it and is not empty.
+/// Returns the sequence of a row in `offsets`: the last non-empty sequence that begins at or before it.
 SIMT_DEVICE std::int64_t sequence_of(const Ids& offsets, std::int64_t row) {
   std::int64_t low = 0;
   std::int64_t high = offsets.count - 1;
@@ -47,13 +47,13 @@ SIMT_DEVICE std::int64_t visible_keys(const Attention& attention, const Sequence
   const std::int64_t visible = query + of.keys - of.queries + 1;
   return visible < 0 ? 0 : least(visible, of.keys);
 }
-/// The first query that sees a key.
+/// Returns the first query that sees a key.
 SIMT_DEVICE std::int64_t first_seeing(const Attention& attention, const Sequence& of, std::int64_t key) {
   const std::int64_t hidden = attention.causal ? key - (of.keys - of.queries) : 0;
   return hidden < 0 ? 0 : hidden;
 }
 
-/// The row of a table of biases by distance for key j, as seen from where the query stands.
+/// Returns the row in a table of biases by distance for key j and a query at position `place`.
 SIMT_DEVICE std::int64_t bias_row(const Matrix& bias, std::int64_t j, std::int64_t place) {
   const std::int64_t reach = (bias.rows - 1) / 2;
   const std::int64_t distance = j - place;
@@ -63,7 +63,7 @@ SIMT_DEVICE float bias_of(const Matrix& bias, std::int64_t j, std::int64_t place
   return bias.data == nullptr ? 0 : at(bias, bias_row(bias, j, place), head);
 }
 
-/// exp(x - y), of minus infinity 0.
+/// Returns exp(x - y); 0 if x is minus infinity.
 SIMT_DEVICE float exponential(float x, float y) {
   return x == -INFINITY ? 0 : expf(x - y);
 }

@@ -2,14 +2,16 @@
 
 #include "attention_parts.h"
 
-/// Attention on tensor cores, for heads of up to 128 columns, whose queries, keys, values, weights and gradients are
-/// rounded as products of the type ask for. A warp has a tile: 16 rows of one head of a sequence. It goes through the
-/// other side 16 rows at a time, and works for itself: most sentences have one tile or two, so warps that waited for
-/// each other, and shared memory that they filled together, would cost more than they save. Operands go from memory
-/// into registers, 16 bytes at a time; scores never leave these (Dao 2023).
+/// Attention on tensor cores, for heads of up to 128 columns. Queries, keys, values, weights and gradients are rounded
+/// as products of the type require.
 ///
-/// A product may add up its columns in any order, and have its results in any order, if both sides agree. Both are
-/// chosen so that what a lane needs is 4 values that follow one another in memory.
+/// A warp has a tile: 16 rows of one head of a sequence. It goes through the other side 16 rows at a time,
+/// independently of other warps. Most sentences have one or two tiles, so synchronised warps and jointly filled shared
+/// memory would cost more than they save. Operands are loaded from memory into registers, 16 bytes at a time. Scores
+/// never leave the registers (Dao 2023).
+///
+/// A product may sum its columns in any order, and have its results in any order, if both sides agree. Both orders are
+/// chosen such that a lane needs 4 consecutive values in memory.
 namespace dragoman::backend::cuda::device {
 
 using FourFloats = simt::Vector<float, 4>;
@@ -17,35 +19,35 @@ using FourFloats = simt::Vector<float, 4>;
 inline constexpr int kTileWarps = 4;
 inline constexpr int kTileRows = 16;
 
-/// Returns how many numbers the tiles of rows of ragged sequences take. There may be more numbers than tiles, but the
-/// count depends only on the numbers of rows and sequences. The tiles of sequence b are numbered from
-/// offsets[b] / kTileRows + b on.
+/// Returns the number of tile numbers for the rows of ragged sequences. There may be more numbers than tiles, but the
+/// count depends only on the numbers of rows and sequences. The tiles of sequence b have numbers from offsets[b] /
+/// kTileRows + b on.
 constexpr std::int64_t tile_numbers(std::int64_t rows, std::int64_t sequences) {
   return rows / kTileRows + sequences;
 }
 struct Tile {
   int head;
-  int first;  ///< row within the sequence, past its end if this number has no tile
+  int first;  ///< row within the sequence; past its end if this number has no tile
   int first_query;
   int queries;
   int first_key;
   int keys;
   std::int64_t first_weight;  ///< of the head's first query
 
-  /// How many keys a query sees.
+  /// Returns the number of keys that a query sees.
   SIMT_DEVICE int visible(bool causal, int query) const {
     const int seen = query + keys - queries + 1;
     return !causal || seen > keys ? keys : seen < 0 ? 0 : seen;
   }
-  /// How many keys the tile's last query sees, which no other of its queries exceeds.
+  /// Returns the number of keys that the tile's last query sees. No other query of the tile sees more.
   SIMT_DEVICE int visible_in_tile(bool causal) const {
     const int end = first + kTileRows;
     return visible(causal, (end < queries ? end : queries) - 1);
   }
   SIMT_DEVICE std::int64_t weight(int query, int key) const { return first_weight + std::int64_t{query} * keys + key; }
 };
-/// The calling warp's. Warps of a block have neighbours, which read the same rows of the other side if the sequence is
-/// long.
+/// Returns the tile of the calling warp. The warps of a block have adjacent tiles, which read the same rows of the
+/// other side if the sequence is long.
 SIMT_DEVICE Tile tile_of(const Attention& attention, const Ids& offsets) {
   const auto block = static_cast<std::uint32_t>(simt::block_index());
   const auto heads = static_cast<std::uint32_t>(attention.heads);
@@ -75,7 +77,8 @@ SIMT_DEVICE Tile tile_of(const Attention& attention, const Ids& offsets) {
   return tile;
 }
 
-/// Rows of one head of one sequence. kWhole: it has kHead columns, at addresses that vectors of 4 floats need.
+/// Rows of one head of one sequence. If kWhole, the head has kHead columns, and its addresses are aligned for vectors
+/// of 4 floats.
 template <int kHead, bool kWhole>
 struct HeadRows {
   const float* data;
@@ -91,12 +94,12 @@ struct HeadRows {
       width = static_cast<int>(attention.q.cols) / attention.heads;
     data = x.data + first * x.stride + head * width;
   }
-  /// A row from column `col` on. Beyond the last row: that one, whose products nobody uses.
+  /// A row, starting at column `col`. A row number past the end gives the last row; products with it are not used.
   struct Row {
     const float* data;
     int cols;  ///< number of columns from `col` on
 
-    /// 4 values from column `col` on, 0 where there is none.
+    /// Returns 4 values, starting at column `col`; 0 for columns that do not exist.
     SIMT_DEVICE FourFloats quad(int col) const {
       if constexpr (kWhole) {
         return simt::load_vector<4>(data + col);
@@ -109,15 +112,16 @@ struct HeadRows {
     }
   };
   SIMT_DEVICE Row row(int number, int col) const {
-    // In 32 bits, which the numbers of a sequence are below: the compiler would carry 64 through all that follows.
+    // 32-bit arithmetic suffices for the values of a sequence. The compiler would carry 64 bits through the rest of the
+    // kernel.
     const std::uint32_t place = static_cast<std::uint32_t>(number < last ? number : last) * stride + col;
     return {data + place, width - col};
   }
 };
 
-/// Loads the words of the 16 rows from `first` on that multiply_tile() takes for products that add up columns, here
-/// the columns from `col` on. For a step of 16 columns, the words are an operand a or two operands b; operand b number
-/// j consists of the words j and j + 2. The columns of a step are in the order that gives a lane 4 neighbours.
+/// Loads the words of 16 rows, starting at `first`, for multiply_tile() products that sum over columns, starting at
+/// `col`. For a step of 16 columns, the words are one operand a or two operands b. Operand b number j consists of the
+/// words j and j + 2. The columns of a step are ordered such that a lane has 4 adjacent ones.
 template <class Words, int kHead, bool kWhole, int kSteps>
 SIMT_DEVICE void load_columns(const HeadRows<kHead, kWhole>& x, int first, int col, std::uint32_t (&words)[kSteps][4]) {
   SIMT_UNROLL
@@ -132,8 +136,8 @@ SIMT_DEVICE void load_columns(const HeadRows<kHead, kWhole>& x, int first, int c
   }
 }
 
-/// If a product has columns of a head as its results, column n of its tiles 4 part to 4 part + 3 are the 4 from column
-/// 32 part + first_col_of(n) on.
+/// For products whose results are columns of a head: column n of the product's tiles 4 part to 4 part + 3 is the group
+/// of 4 columns that begins at column 32 part + first_col_of(n).
 SIMT_DEVICE int first_col_of(int n) {
   return n % 2 * 16 + n / 2 * 4;
 }
@@ -149,7 +153,7 @@ SIMT_DEVICE void add_products(float (&sums)[2][4], const std::uint32_t (&a)[kSte
   }
 }
 /// Holds the tile's rows as operand a of products over columns. The rows of wide heads are loaded for each product,
-/// since they would take the registers that gradients need.
+/// because they would take registers that the gradients need.
 template <class Words, int kHead, bool kWhole>
 struct TileRows {
   static constexpr bool kKept = kHead <= 64;
@@ -161,7 +165,7 @@ struct TileRows {
     if constexpr (kKept) load_columns<Words>(rows, first, 0, words);
   }
 
-  /// sums = product with the 16 rows of `other` from `other_first` on.
+  /// sums = product with 16 rows of `other`, starting at `other_first`.
   SIMT_DEVICE void multiply(const HeadRows<kHead, kWhole>& other, int other_first, float (&sums)[2][4]) const {
     SIMT_UNROLL
     for (int j = 0; j < 2; ++j) SIMT_UNROLL
@@ -183,7 +187,7 @@ struct TileRows {
   }
 };
 
-/// sums += weights x, of the 16 rows of x from `first` on.
+/// sums += weights x, for 16 rows of x, starting at `first`.
 template <class Words, int kHead, bool kWhole>
 SIMT_DEVICE void multiply_turned(float (&sums)[kHead / 8][4], const float (&weights)[2][4],
                                  const HeadRows<kHead, kWhole>& x, int first) {
@@ -207,7 +211,7 @@ SIMT_DEVICE void multiply_turned(float (&sums)[kHead / 8][4], const float (&weig
   }
 }
 
-/// Among the scores of 16 rows by 16 columns, a lane's number s of tile j is in row row_of(s) and column col_of(j, s).
+/// For scores of 16 rows by 16 columns: value s of tile j in a lane belongs to row row_of(s) and column col_of(j, s).
 SIMT_DEVICE int row_of(int s) {
   return lane() / 4 + s / 2 * 8;
 }
@@ -228,7 +232,7 @@ SIMT_DEVICE void finish_scores(const Attention& attention, const Tile& tile, con
   for (int s = 0; s < 4; ++s)
     scores[j][s] += bias_of(attention.bias, key(j, s), query(j, s) + tile.keys - tile.queries, tile.head);
 }
-/// Over the lanes that have parts of a row.
+/// Reduces over the lanes that share a row.
 template <class Reduction>
 SIMT_DEVICE float reduce_row(float value, Reduction reduction) {
   value = reduction(value, simt::shuffle_xor(value, 1));
@@ -248,11 +252,11 @@ SIMT_DEVICE std::uint32_t kept_weights(const BlockDropout& dropout, std::int64_t
   return bits >> (index % 8);
 }
 
-/// y = factors * sums for the tile's rows that the sequence has; factors[r] is of the lane's row r.
+/// y = factors * sums for the rows of the tile that exist in the sequence. factors[r] belongs to the lane's row r.
 template <bool kWhole, int kTiles>
 SIMT_DEVICE void store(const float (&sums)[kTiles][4], const Target& y, int first, const Tile& tile, int rows,
                        int width, const float (&factors)[2]) {
-  const int col = lane() % 4 * 4;  // first_col_of(2 t); first_col_of(2 t + 1) is 16 further
+  const int col = lane() % 4 * 4;  // first_col_of(2 t); first_col_of(2 t + 1) is 16 more
   SIMT_UNROLL
   for (int r = 0; r < 2; ++r) {
     const int row = tile.first + row_of(2 * r);
@@ -283,12 +287,12 @@ SIMT_DEVICE void store(const float (&sums)[kTiles][4], const Target& y, int firs
   }
 }
 
-/// Whether each head of a matrix lies so that vectors of 4 floats can be read, or there is none.
+/// Returns true if each head of the matrix is aligned for vectors of 4 floats, or if there is no matrix.
 inline bool has_quads(const Matrix& x) {
   return reinterpret_cast<std::uintptr_t>(x.data) % sizeof(FourFloats) == 0 && x.stride % 4 == 0;
 }
 
-/// function.template operator()<Words, kHead, kWhole>() for heads of this many columns.
+/// Calls function.template operator()<Words, kHead, kWhole>() for heads of this number of columns.
 template <class Function>
 void with_head(const Attention& attention, bool quads, const Function& function) {
   const std::int64_t width = attention.q.cols / attention.heads;
@@ -309,7 +313,7 @@ void with_head(const Attention& attention, bool quads, const Function& function)
   });
 }
 
-/// A warp for each tile and head.
+/// Launches a warp for each tile and head.
 template <class Kernel>
 void for_each_tile(const Attention& attention, std::int64_t rows, const Kernel& kernel) {
   const std::int64_t tiles = tile_numbers(rows, attention.q_offsets.count - 1);

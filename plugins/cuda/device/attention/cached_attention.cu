@@ -1,8 +1,8 @@
 #include "row_attention.h"
 
-// A decoder's attention to cached keys and values, which lie anywhere in a pool. A block has one head of rows that
-// follow one another, as the hypotheses of a sentence do: what several of them read comes from the cache after the
-// first time.
+// A decoder's attention to cached keys and values, which are scattered in a pool. A block has one head of consecutive
+// rows, such as the hypotheses of a sentence. Keys that several of them share are read from the cache after the first
+// time.
 namespace dragoman::backend::cuda::device {
 namespace {
 

@@ -2,15 +2,15 @@
 
 #include "attention_parts.h"
 
-/// A warp computes the attention of one query's head. A key belongs to 4 to 32 lanes, which have 8 of its columns each,
-/// so the warp has several keys at a time. The lanes read a key in pieces of 16 bytes that follow one another. Each
-/// lane then has the score of one of 32 keys. The bits of a row depend only on its own query, keys and values.
+/// A warp computes the attention of one query's head. 4 to 32 lanes share a key and have 8 of its columns each, so the
+/// warp processes several keys at a time. The lanes read a key in consecutive pieces of 16 bytes. Afterwards each lane
+/// has the score of one of 32 keys. The bits of a row depend only on its own query, keys and values.
 namespace dragoman::backend::cuda::device {
 
 inline constexpr int kColsOfPiece = 8;
 inline constexpr std::int64_t kWidestRowHead = kColsOfPiece * kWarp;
 
-/// Names elements of fp32, as simt::Bf16 and simt::F16 name elements of 16 bits.
+/// Identifies fp32 elements, like simt::Bf16 and simt::F16 identify 16-bit elements.
 struct Floats {};
 template <class Numbers>
 struct ElementOf {
@@ -21,16 +21,16 @@ struct ElementOf<Floats> {
   using Type = float;
 };
 
-/// How the lanes of a warp share 32 keys: in step s each group of lanes has another one.
+/// The distribution of 32 keys over the lanes of a warp. In each step, each group of lanes has a different key.
 struct KeyLanes {
-  int log;  ///< 2 to the power of it lanes have a key; 2 to 5
+  int log;  ///< 2^log lanes share a key; log is 2 to 5
 
   SIMT_DEVICE int piece() const { return lane() & ((1 << log) - 1); }
   SIMT_DEVICE int groups_log() const { return 5 - log; }
   SIMT_DEVICE int key(int step) const { return (step << groups_log()) + (lane() >> log); }
-  /// The key whose score and weight the lane has.
+  /// Returns the key whose score and weight the lane has.
   SIMT_DEVICE int own_key() const { return key(piece()); }
-  /// The lane that has the score of the group's key.
+  /// Returns the lane that has the score of the group's key.
   SIMT_DEVICE int owner(int step) const { return (lane() & -(1 << log)) + step; }
 };
 /// Returns KeyLanes::log for heads of this width.
@@ -40,7 +40,7 @@ inline int key_lanes_log(std::int64_t width) {
   return log;
 }
 
-/// A lane's columns: four from `first` on and four from `second` on, of those below the width.
+/// A lane's columns: four starting at `first` and four starting at `second`, as far as they are below the width.
 struct PieceCols {
   int first;
   int second;
@@ -48,7 +48,7 @@ struct PieceCols {
   SIMT_DEVICE bool has_first() const { return first < width; }
   SIMT_DEVICE bool has_second() const { return second < width; }
 };
-/// Four columns of floats fill 16 bytes, so the second four of a lane come after the first four of all lanes.
+/// Four float columns fill 16 bytes, so the second four columns of a lane come after the first four of all lanes.
 SIMT_DEVICE PieceCols piece_cols(Floats, const KeyLanes& lanes, int width) {
   return {4 * lanes.piece(), (4 << lanes.log) + 4 * lanes.piece(), width};
 }
@@ -57,7 +57,7 @@ SIMT_DEVICE PieceCols piece_cols(Words, const KeyLanes& lanes, int width) {
   return {8 * lanes.piece(), 8 * lanes.piece() + 4, width};
 }
 
-/// A head's columns, from `first` on, of rows of queries, keys or values.
+/// The columns of one head in rows of queries, keys or values, starting at `first`.
 template <class Numbers>
 struct HeadPool {
   using Element = typename ElementOf<Numbers>::Type;
@@ -68,7 +68,8 @@ struct HeadPool {
   std::int32_t stride;
   int first;
 
-  /// 16 bytes from a column on, where all rows are multiples of 16 bytes. 32 bits are enough for their number.
+  /// Loads 16 bytes, starting at a column. All rows must be multiples of 16 bytes. The index of the 16-byte unit fits
+  /// into 32 bits.
   SIMT_DEVICE void load_vector(std::int32_t row, int col, void* to) const {
     const std::uint32_t number = static_cast<std::uint32_t>(row) * static_cast<std::uint32_t>(stride / kOfVector) +
                                  static_cast<std::uint32_t>((first + col) / kOfVector);
@@ -81,7 +82,7 @@ struct HeadPool {
   }
 };
 
-/// A lane's columns of a row as they were loaded, and as numbers.
+/// A lane's columns of a row as they were loaded, and as floats.
 template <class Numbers>
 struct Piece {
   std::uint32_t words[kColsOfPiece / 2];
@@ -95,8 +96,8 @@ struct Piece<Floats> {
   SIMT_DEVICE float operator()(int i) const { return values[i]; }
 };
 
-/// If kWhole, the width and all rows are multiples of 16 bytes. Columns that the lane does not have then get arbitrary
-/// values of the row, so that no load depends on a condition. If not kWhole, these columns are 0.
+/// If kWhole, the width and all rows are multiples of 16 bytes. Then columns outside the lane's range get arbitrary
+/// values of the row, so that no load is conditional. If not kWhole, these columns are 0.
 template <bool kWhole>
 SIMT_DEVICE Piece<Floats> load_piece(const HeadPool<Floats>& pool, std::int32_t row, const PieceCols& cols) {
   Piece<Floats> piece = {};
@@ -132,8 +133,8 @@ class RowAttention {
   SIMT_DEVICE RowAttention(const KeyLanes& lanes, int width, const HeadPool<Floats>& queries, std::int32_t row)
       : lanes_(lanes), cols_(piece_cols(Numbers(), lanes, width)), q_(load_piece<kWhole>(queries, row, cols_)) {}
 
-  /// Once: adds up the values of `count` keys. row_of(j) is the row of key j, and bias(j) what is added to its score.
-  /// `weights`, which may be nullptr, gets the scores.
+  /// Sums the values of `count` keys. Call it once. row_of(j) is the row of key j, and bias(j) is added to its score.
+  /// If `weights` is not null, it receives the scores.
   template <class RowOf, class Bias>
   SIMT_DEVICE void attend(int count, float scale, const HeadPool<Numbers>& keys, const HeadPool<Numbers>& values,
                           const RowOf& row_of, const Bias& bias, float* weights) {
@@ -141,7 +142,7 @@ class RowAttention {
     for (int first = 0; first < count; first += kWarp) {
       const int here = count - first < kWarp ? count - first : kWarp;
       const int own = lanes_.own_key();
-      // Lanes without a key read the first one once more, with the weight 0.
+      // Lanes without a key read the first key again, with the weight 0.
       const std::int32_t own_row = row_of(first + (own < here ? own : 0));
       float score = scores(keys, own_row, here);
       if (own < here) {
@@ -154,17 +155,17 @@ class RowAttention {
     }
   }
 
-  /// Replaces the scores in `weights` with the weights.
+  /// Replaces the scores in `weights` by the weights.
   SIMT_DEVICE void finish_weights(int count, float* weights) const {
     for (int j = lanes_.own_key(); j < count; j += kWarp) weights[j] = exponential(weights[j], maximum_) * factor();
   }
   SIMT_DEVICE float log_sum() const { return maximum_ + logf(sum_); }
 
-  /// To the output's head.
+  /// Stores the head of the output.
   SIMT_DEVICE void store(float* y) {
     int left = kColsOfPiece;
     int col = cols_.first;
-    // Two groups of lanes exchange halves of what they have, so that each column is added up in one lane.
+    // Pairs of lane groups exchange halves of their sums, so that each column is summed in one lane.
     int mask = 1 << lanes_.log;
     SIMT_UNROLL
     for (int half = kColsOfPiece / 2; half > 0; half /= 2, mask *= 2) {
@@ -190,7 +191,7 @@ class RowAttention {
   }
 
  private:
-  static constexpr int kSteps = 4;  ///< whose loads are under way at a time
+  static constexpr int kSteps = 4;  ///< steps whose loads are in flight together
 
   SIMT_DEVICE float factor() const { return sum_ == 0 ? 0 : 1 / sum_; }
 
@@ -203,7 +204,7 @@ class RowAttention {
     }
   }
 
-  /// The product of the query and the lane's own key, if there is one.
+  /// Returns the product of the query and the lane's own key, if there is one.
   SIMT_DEVICE float scores(const HeadPool<Numbers>& keys, std::int32_t own_row, int here) const {
     float own = 0;
     SIMT_LOOP
@@ -222,7 +223,7 @@ class RowAttention {
         }
         sums[s] = (cols_.has_first() ? first : 0) + (cols_.has_second() ? second : 0);
       }
-      // Over the group's lanes: the sum of step s goes to the lanes whose number's last bits are s.
+      // Sums over the group's lanes. The sum of step s goes to the lanes whose number ends in the bits of s.
       const bool odd = (lane() & 1) != 0;
       const bool high = (lane() & 2) != 0;
       const float low_pair = (odd ? sums[1] : sums[0]) + simt::shuffle_xor(odd ? sums[0] : sums[1], 1);
@@ -234,8 +235,8 @@ class RowAttention {
     return own;
   }
 
-  /// The weight of the lane's key, up to the final factor; what was added up goes down where a larger score comes
-  /// (Milakov & Gimelshein 2018).
+  /// Returns the weight of the lane's key, without the final factor. If the score is a new maximum, the previous sums
+  /// are scaled down (Milakov & Gimelshein 2018).
   SIMT_DEVICE float next_weight(float score) {
     const float now = fmaxf(maximum_, reduce_warp(score, Maximum()));
     const float correction = exponential(maximum_, now);
@@ -274,14 +275,14 @@ SIMT_DEVICE HeadPool<Numbers> head_pool(Numbers, const View<typename ElementOf<N
                                         int width) {
   return {x.data, static_cast<std::int32_t>(x.stride), head * width};
 }
-/// Whether a matrix's rows and heads are multiples of 16 bytes.
+/// Returns true if the rows and heads of a matrix are multiples of 16 bytes.
 template <class T>
 bool is_whole(const View<T>& x, std::int64_t width) {
   constexpr std::int64_t kOf = 16 / sizeof(T);
   return reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0 && x.stride % kOf == 0 && width % kOf == 0;
 }
 
-/// The head and the row of the calling warp, of blocks that have kWarps rows of one head.
+/// The head and the row of the calling warp, for blocks with kWarps rows of one head.
 struct HeadOfRow {
   int head;
   std::int32_t row;

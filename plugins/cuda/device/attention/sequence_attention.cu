@@ -1,11 +1,11 @@
 #include "row_attention.h"
 
-// Attention within ragged sequences where neither weights are kept nor dropped, in fp32. A block has one head of
-// queries that follow one another: the keys and values of their sequence come from the cache after the first time.
+// Attention within ragged sequences without stored weights and without dropout, in fp32. A block has one head of
+// consecutive queries. They read the keys and values of their sequence from the cache after the first time.
 namespace dragoman::backend::cuda::device {
 namespace {
 
-/// sequence_of() by all lanes of a warp for the same row, of 32 places at a time.
+/// sequence_of() computed by all lanes of a warp for the same row, 32 positions at a time.
 SIMT_DEVICE std::int64_t sequence_of_warp(const Ids& offsets, std::int32_t row) {
   auto span = static_cast<int>(offsets.count) - 1;
   int low = 0;

@@ -3,7 +3,7 @@
 namespace dragoman::backend::cuda::device {
 namespace {
 
-/// A tile of queries, one pass over the keys.
+/// Processes a tile of queries in one pass over the keys.
 template <class Words, int kHead, bool kWhole>
 struct ForwardTiles {
   static constexpr int kBlockThreads = kTileWarps * kWarp;

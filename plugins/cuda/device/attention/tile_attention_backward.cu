@@ -1,11 +1,11 @@
 #include "attention_tiles.h"
 
-// Weights are computed again, once for the queries and once for the keys, so that each gradient has one writer and one
-// order.
+// Weights are recomputed twice, once for the queries and once for the keys. So each gradient has one writer and a fixed
+// order of summation.
 namespace dragoman::backend::cuda::device {
 namespace {
 
-/// Holds the log sum that the forward pass left for a query, and the query's sum of weights times their gradients.
+/// The log sum that the forward pass stored for a query, and the query's sum of weights times their gradients.
 struct OfQuery {
   float log_sum;  ///< finite if the query sees nothing, so that scores of minus infinity have weights of 0
   float weighted;
@@ -68,7 +68,7 @@ struct QueryTiles {
   }
 };
 
-/// A tile of keys and values: gradients of the keys, of the values, or of both.
+/// Processes a tile of keys and values: the gradients of the keys, of the values, or of both.
 template <class Words, int kHead, bool kWhole, bool kOfKeys, bool kOfValues>
 struct KeyTiles {
   static constexpr int kBlockThreads = kTileWarps * kWarp;
@@ -92,7 +92,7 @@ struct KeyTiles {
     const int hidden = attention.causal ? tile.first - (tile.keys - tile.queries) : 0;
     for (int first = hidden < 0 ? 0 : hidden; first < tile.queries; first += kTileRows) {
       const std::uint32_t kept = kept_weights(dropout, tile.weight(first + lane() % kTileRows, tile.first));
-      // Scores become the weights that values were multiplied by, the others gradients of scores.
+      // `scores` becomes the weights that values were multiplied by; the other array becomes the gradients of scores.
       float scores[2][4];
       keys.multiply(q, first, scores);
       float gradients[2][4];
@@ -141,7 +141,7 @@ void attention_of_tiles_backward(const AttentionBackward& arguments) {
     if constexpr (kHead <= 64) {
       if (of_keys || of_values)
         for_each_tile(attention, attention.k.rows, KeyTiles<Words, kHead, kWhole, true, true>{arguments});
-    } else {  // both do not fit into registers
+    } else {  // both together do not fit into registers
       if (of_keys) for_each_tile(attention, attention.k.rows, KeyTiles<Words, kHead, kWhole, true, false>{arguments});
       if (of_values) for_each_tile(attention, attention.k.rows, KeyTiles<Words, kHead, kWhole, false, true>{arguments});
     }

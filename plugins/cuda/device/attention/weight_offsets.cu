@@ -3,7 +3,7 @@
 namespace dragoman::backend::cuda::device {
 namespace {
 
-/// A block scans the sequences' numbers of weights. Each thread adds up the numbers of some neighbouring sequences.
+/// A block scans the sequences' numbers of weights. Each thread adds up the numbers of several consecutive sequences.
 struct WeightOffsets {
   Ids q_offsets;
   Ids k_offsets;
@@ -26,7 +26,7 @@ struct WeightOffsets {
     const std::int64_t end = least(first + share, sequences);
     std::int64_t own = 0;
     for (std::int64_t b = first; b < end; ++b) own += weights_of(b);
-    std::int64_t sum = own;  // becomes the sum of the lanes up to this one
+    std::int64_t sum = own;  // becomes the sum over the lanes up to this one
     for (int step = 1; step < kWarp; step *= 2) {
       const std::int64_t before = simt::shuffle(sum, lane < step ? lane : lane - step);
       if (lane >= step) sum += before;

@@ -4,11 +4,11 @@
 
 #include <cmath>
 
-/// The best of many numbers with tokens, by whole numbers that order as they do.
+/// Selection of the best of many values with tokens, by integer keys that have the same order.
 namespace dragoman::backend::cuda::device {
 
-/// Returns a key that is greater if the number is greater or, between equal numbers, if the token is smaller. NaN
-/// counts as minus infinity, and both zeros are equal. The key 0 means that there is no number.
+/// Returns a key that is greater if the value is greater or, for equal values, if the token is smaller. NaN counts as
+/// minus infinity, and both zeros are equal. The key 0 means that there is no value.
 SIMT_DEVICE std::uint64_t best_key(float number, std::int32_t token) {
   const float ordered = number != number ? -INFINITY : number + 0.0F;  // -0 + 0 is 0
   std::uint32_t bits = 0;
@@ -39,9 +39,9 @@ SIMT_DEVICE std::uint64_t greatest_of_warp(std::uint64_t key) {
   return static_cast<std::uint64_t>(greatest) << 32 | low;
 }
 
-/// Finds the k best of `count` keys, which differ unless they are 0, with one warp. The lane that has the key of rank
-/// n, counted from 0, calls take(n, best). Keys are found in descending order, so the remaining keys are below the last
-/// one found, and only the lane of that key searches its keys again.
+/// Finds the k best of `count` keys with one warp. Keys must differ unless they are 0. The lane that has the key of
+/// rank n, counted from 0, calls take(n, best). Keys are found in descending order. So all remaining keys are below the
+/// last one found, and only the lane of that key must search its keys again.
 template <class KeyOf, class Take>
 SIMT_DEVICE void take_best_keys(int count, int k, const KeyOf& key_of, const Take& take) {
   BestKey own = best_of_lane(count, key_of, ~std::uint64_t{0});

@@ -1,6 +1,6 @@
 #include "access.h"
 
-// Rows of packed weights, gathered for a list of outputs.
+// Gathers rows of packed weights for a list of outputs.
 namespace dragoman::backend::cuda::device {
 namespace {
 

@@ -2,13 +2,14 @@
 
 #include <cmath>
 
-// What searches decide without the host.
+// Decisions of searches that are made on the device.
 namespace dragoman::backend::cuda::device {
 namespace {
 
 constexpr std::int32_t kNoRow = 0x7FFFFFFF;
 
-/// A warp for each choice. A row's candidates are in order, so the best of all is the first that is left of some row.
+/// One warp for each choice. A row's candidates are in order, so the best of all is the first remaining candidate of
+/// some row.
 struct ChooseInWarp {
   ChooseNext arguments;
 

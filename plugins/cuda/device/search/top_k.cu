@@ -1,16 +1,18 @@
 #include "best_keys.h"
 #include "top_k_parts.h"
 
-// The best tokens of each row in one pass over its logits: a block for each panel of a row changes its logits as asked,
-// and finds their maximum, the sum of their exponentials and the best of them; then a block for each row puts together
-// what its panels have found. Where more than a few are wanted, which sampling may ask for, rows are sorted. Ranks are
-// in double precision where noise is added; where there is none, and a few are wanted, whole numbers order the logits.
+// The best tokens of each row in one pass over its logits. A block for each panel of a row edits its logits and finds
+// their maximum, the sum of their exponentials and the best of them. Then a block for each row combines the results of
+// its panels.
+//
+// For a large k, which sampling may request, rows are sorted. With noise, ranks are in double precision. Without noise
+// and for a small k, integer keys order the logits.
 namespace dragoman::backend::cuda::device {
 namespace {
 
-constexpr int kOwnTokens = kTopKPanel / kThreads;  ///< of a thread, every kThreads-th of the panel
+constexpr int kOwnTokens = kTopKPanel / kThreads;  ///< per thread: every kThreads-th of the panel
 
-/// Logits of gathered outputs in the order of the rows' lists, since those of the columns are in another.
+/// Reorders the logits of gathered outputs, which are in column order, into the order of the rows' shortlists.
 struct OrderByLists {
   TopK arguments;
   SIMT_DEVICE void operator()() const {
@@ -22,7 +24,7 @@ struct OrderByLists {
   }
 };
 
-/// kRanks: with noise, or to be sorted.
+/// kRanks: with noise, or for sorting.
 template <bool kRanks>
 struct FindInPanels {
   TopK arguments;
@@ -105,8 +107,8 @@ struct FindInPanels {
       find_by_keys(first, static_cast<int>(count), values, own, memory);
   }
 
-  /// The best have their threads' best before them, so they are among the tokens of the k threads whose best are the
-  /// best: one warp finds these, and then the tokens.
+  /// Each of the k best tokens is among the tokens of the k threads with the best maxima. So one warp first finds these
+  /// threads, and then the tokens.
   SIMT_DEVICE void find_by_keys(std::int64_t first, int count, const Shared<float>& values,
                                 const float (&own)[kOwnTokens], simt::SharedMemory& memory) const {
     const auto keys = memory.take<std::uint64_t>(kThreads);
@@ -169,7 +171,8 @@ struct FindInPanels {
       find_best(first, values, own, memory);
   }
 
-  /// For sorting, which takes a power of two of candidates: the last panel also fills the places after the vocabulary.
+  /// Stores all candidates for sorting, which needs a power of two. The last panel also fills the places after the
+  /// vocabulary.
   SIMT_DEVICE void keep_all(std::int64_t row, std::int64_t first, std::int64_t count, const Shared<float>& values,
                             const Candidate (&own)[kOwnTokens]) const {
     SIMT_UNROLL
@@ -189,7 +192,7 @@ struct FindInPanels {
     }
   }
 
-  /// k times the best of what each warp has left.
+  /// Selects, k times, the best of the warps' best remaining candidates.
   SIMT_DEVICE void find_best(std::int64_t first, const Shared<float>& values, const Candidate (&own)[kOwnTokens],
                              simt::SharedMemory& memory) const {
     const auto ranks = memory.take<double>(kWarps);
@@ -232,7 +235,7 @@ struct FindInPanels {
   }
 };
 
-/// Combines the results of the panels of a row. Without kRanks, one warp does so.
+/// Combines the results of the panels of a row. Without kRanks, one warp does this.
 template <bool kRanks>
 struct FindInRows {
   TopK arguments;
@@ -317,7 +320,7 @@ struct FindInRows {
     }
   }
 
-  /// Bitonic (Batcher 1968), of a power of two of candidates.
+  /// A bitonic sort (Batcher 1968) of a power of two of candidates.
   template <class LogProbability>
   SIMT_DEVICE void sort(std::int64_t row, const LogProbability& log_probability) const {
     const TopK& a = arguments;

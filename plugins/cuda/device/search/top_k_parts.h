@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-/// The kernels of top_k.cu share these functions and types.
+/// Functions and types that the kernels of top_k.cu share.
 namespace dragoman::backend::cuda::device {
 
 inline constexpr std::int32_t kNoToken = 0x7FFFFFFF;
@@ -34,7 +34,7 @@ SIMT_DEVICE Candidate best_of_warp(Candidate best) {
   return best;
 }
 
-/// The first of [begin, end) that is not below what is looked for.
+/// Returns the first index of [begin, end) for which is_below is false.
 template <class IsBelow>
 SIMT_DEVICE std::int64_t lower_bound(std::int64_t begin, std::int64_t end, const IsBelow& is_below) {
   while (begin < end) {
@@ -46,7 +46,7 @@ SIMT_DEVICE std::int64_t lower_bound(std::int64_t begin, std::int64_t end, const
   }
   return begin;
 }
-/// The first of `entries`, which are sorted, that is not before the token of the row.
+/// Returns the first entry that is not before the token of the row. `entries` are sorted.
 template <class Entry>
 SIMT_DEVICE std::int64_t entries_from(const Entry* entries, std::int64_t count, std::int64_t row, std::int64_t token) {
   return lower_bound(0, count, [&](std::int64_t i) {
