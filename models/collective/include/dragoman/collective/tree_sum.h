@@ -22,6 +22,7 @@ class SumPlace {
   virtual std::byte* scratch(std::size_t bytes) = 0;
   /// left += right, element by element. Both have the same length.
   virtual void add(Room left, Bytes right) = 0;
+  /// Copies bytes. Both have the same length.
   virtual void copy(Room to, Bytes from) = 0;
 };
 

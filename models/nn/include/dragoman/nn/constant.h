@@ -15,6 +15,7 @@ class Constant {
   /// `values()` returns the table row by row, [rows, cols].
   Constant(std::int64_t rows, std::int64_t cols, std::function<std::vector<double>()> values)
       : rows_(rows), cols_(cols), values_(std::move(values)) {}
+  /// Returns the table [rows, cols] in the memory of the context's device. It lives as long as this object.
   tensor::Tensor on(const tensor::Context& context) const;
 
  private:

@@ -30,8 +30,11 @@ struct RowStateId {
 /// - row states: one row per hypothesis (a recurrent cell), gathered by parent at each step.
 class StateLayout {
  public:
+  /// Adds a history with keys and values of this width.
   HistoryId add_history(std::int64_t width);
+  /// Adds a memory with keys and values of this width.
   MemoryId add_memory(std::int64_t width);
+  /// Adds a row state of this width.
   RowStateId add_row_state(std::int64_t width);
   const std::vector<std::int64_t>& histories() const noexcept { return histories_; }
   const std::vector<std::int64_t>& memories() const noexcept { return memories_; }
@@ -43,6 +46,7 @@ class StateLayout {
   std::vector<std::int64_t> row_states_;
 };
 
+/// Keys and values of one attention, both [T, width].
 struct KeyValue {
   Variable keys;
   Variable values;

@@ -64,6 +64,7 @@ struct Parameter {
   std::unique_ptr<Gradient> gradient;
 };
 
+/// Options of ParameterStore::prepare().
 struct PrepareOptions {
   /// If not empty, prepare() throws Error{kBadInput} for a value that is not finite. The message names this source of
   /// the values. Empty: values are not checked.
@@ -86,6 +87,7 @@ class ParameterStore {
 
   const std::deque<Parameter>& all() const noexcept { return parameters_; }
   std::deque<Parameter>& all() noexcept { return parameters_; }
+  /// Returns nullptr if there is no parameter of this name.
   const Parameter* find(std::string_view name) const;
   Parameter* find(std::string_view name);
   /// The number of values.

@@ -22,6 +22,7 @@ class RowPool {
 
   /// Returns the first row of a free page, which then belongs to the caller.
   std::int32_t take_page();
+  /// Releases pages, given by the rows that take_page() returned.
   void give_back(std::span<const std::int32_t> pages) noexcept;
 
   /// All rows of tensor `index`, in the order of the widths.

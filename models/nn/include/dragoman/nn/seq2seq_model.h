@@ -31,6 +31,8 @@ struct SequenceSpec {
   std::int32_t maximum_target_length = 512;
 };
 
+/// Reads the specification from config.json. `where` names the place in messages. Error{kBadInput} for missing, unknown
+/// or invalid keys.
 SequenceSpec read_sequence_spec(const core::Json& json, const std::string& where);
 core::Json to_json(const SequenceSpec& spec);
 
@@ -41,6 +43,7 @@ struct Encoding {
   std::vector<Variable> layers;  ///< if requested: the embedded input, then the output of every layer
 };
 
+/// The result of a decoder, in step memory of the context that decoded.
 struct Decoding {
   Variable states;  ///< [T, d]; input of output()
   std::vector<Variable> layers;
@@ -67,6 +70,7 @@ class Seq2SeqModel {
   /// Checks and uploads B ragged sources, each with its closing end token. It is part of the preparation of a step.
   /// Error{kInvalidArgument} for tokens outside the vocabulary, and for empty or over-long sources.
   Sequences prepare_source(Context& context, const RaggedTokens& source) const;
+  /// Runs the encoder on prepared sources. With `all_layers`, also returns the outputs of all layers.
   Encoding encode(Context& context, const Sequences& source, bool all_layers = false) const {
     return run_encoder(context, source, all_layers);
   }
@@ -89,6 +93,7 @@ class Seq2SeqModel {
   Decoding decode(Context& context, const Sequences& next, DecoderState& state, bool all_layers = false) const {
     return run_decoder(context, next, state, all_layers);
   }
+  /// Prepares and decodes, for steps that are not recorded.
   Decoding decode(Context& context, const RaggedTokens& next, DecoderState& state, bool all_layers = false) const {
     return decode(context, prepare_target(context, next, state), state, all_layers);
   }
@@ -115,7 +120,9 @@ class Seq2SeqModel {
   const ParameterStore& parameters() const noexcept { return parameters_; }
 
  protected:
+  /// Implements encode(). The offsets of the result are source.offsets.
   virtual Encoding run_encoder(Context& context, const Sequences& source, bool all_layers) const = 0;
+  /// Implements decode(). It must reach earlier target tokens through `state` only.
   virtual Decoding run_decoder(Context& context, const Sequences& next, DecoderState& state, bool all_layers) const = 0;
   StateLayout& mutable_layout() noexcept { return layout_; }
 

@@ -39,14 +39,16 @@ struct SumOfSquaresArguments {
 };
 inline constexpr KernelKey<void(Context&, const SumOfSquaresArguments&)> kSumOfSquares{"sum_of_squares"};
 
-/// `arguments.step` must have been uploaded.
+/// Applies one Adam step; `arguments.step` must have been uploaded. Error{kInvalidArgument} unless the shapes are
+/// equal.
 void adam(Context& context, const AdamArguments& arguments);
 /// Uploads `step`, too. For steps that are not recorded.
 void adam(Context& context, AdamArguments arguments, const UpdateStep& step);
+/// Updates the moving average. Error{kInvalidArgument} unless the shapes are equal.
 void moving_average(Context& context, const MovingAverageArguments& arguments);
-/// Returns F64 [1, 1] in step memory.
+/// Computes the sum of squares on the device. Returns F64 [1, 1] in step memory.
 Tensor queue_sum_of_squares(Context& context, const Tensor& x);
-/// Waits for the device.
+/// Returns the sum of squares of all elements. Waits for the device.
 double sum_of_squares(Context& context, const Tensor& x);
 
 }  // namespace dragoman::ops

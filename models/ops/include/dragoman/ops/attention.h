@@ -7,6 +7,7 @@
 
 namespace dragoman::ops {
 
+/// The options of attention() that do not come from its operands.
 struct AttentionOptions {
   int heads = 1;
   /// If true, query i of a sequence with m queries and n keys sees keys 0 .. i + (n - m).

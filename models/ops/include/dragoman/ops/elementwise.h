@@ -47,6 +47,7 @@ struct ColumnSumArguments {
 };
 inline constexpr KernelKey<void(Context&, const ColumnSumArguments&)> kColumnSum{"column_sum"};
 
+/// y = activation(x), element by element.
 struct ActivationArguments {
   Tensor x;
   Activation activation = Activation::kNone;
@@ -67,11 +68,15 @@ struct ActivationBackwardArguments {
 inline constexpr KernelKey<void(Context&, const ActivationBackwardArguments&)> kActivationBackward{
     "activation_backward"};
 
+/// Returns a + b. Error{kInvalidArgument} unless the shapes are equal.
 Variable add(Context& context, const Variable& a, const Variable& b);
+/// Returns a * b, element by element. Error{kInvalidArgument} unless the shapes are equal.
 Variable multiply(Context& context, const Variable& a, const Variable& b);
+/// Returns factor * x.
 Variable scale(Context& context, const Variable& x, double factor);
 /// Returns x [rows, cols] plus row [1, cols].
 Variable add_row(Context& context, const Variable& x, const Variable& row);
+/// Returns activation(x), element by element; x itself for kNone.
 Variable activate(Context& context, const Variable& x, Activation activation);
 
 /// Adds `from` to the gradient of `to`; the first write assigns. For backward passes.

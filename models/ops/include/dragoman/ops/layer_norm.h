@@ -36,6 +36,8 @@ struct LayerNormBackwardArguments {
 };
 inline constexpr KernelKey<void(Context&, const LayerNormBackwardArguments&)> kLayerNormBackward{"layer_norm_backward"};
 
+/// Returns the layer norm of each row of x, as in LayerNormArguments. Error{kInvalidArgument} unless gain and bias are
+/// [1, cols].
 Variable layer_norm(Context& context, const Variable& x, const Variable& gain, const Variable& bias, double epsilon);
 /// y = x / sqrt(mean(x^2) + epsilon) * gain per row.
 Variable rms_norm(Context& context, const Variable& x, const Variable& gain, double epsilon);
@@ -78,6 +80,7 @@ struct ResidualLayerNormBackwardArguments {
 inline constexpr KernelKey<void(Context&, const ResidualLayerNormBackwardArguments&)> kResidualLayerNormBackward{
     "residual_dropout_layer_norm_backward"};
 
+/// The results of a residual connection followed by a norm.
 struct ResidualNorm {
   Variable sum;  ///< residual + dropout(x): the output of a pre-norm layer
   /// layer_norm(sum): the output of a post-norm layer, or the input of the next pre-norm sub-layer

@@ -42,6 +42,7 @@ struct ProjectTopKArguments {
 };
 inline constexpr KernelKey<void(Context&, const ProjectTopKArguments&)> kProjectTopK{"project_top_k"};
 
+/// The options of project_top_k() on the host; ProjectTopKArguments defines them.
 struct TopKOptions {
   std::int64_t k = 1;
   /// All spans must outlive the step. Temperatures: one per row; empty: 1.

@@ -91,6 +91,7 @@ struct SumLossesArguments {
 };
 inline constexpr KernelKey<void(Context&, const SumLossesArguments&)> kSumLosses{"sum_losses"};
 
+/// Sums the losses on the device. Error{kInvalidArgument} for tensors of inconsistent sizes.
 void sum_losses(Context& context, const SumLossesArguments& arguments);
 /// Returns the sums over rows with these targets. Waits for the device.
 LossSums sum_of(Context& context, const RowLosses& rows, std::span<const std::int32_t> targets);

@@ -25,7 +25,7 @@ struct KeyRange {
 };
 
 /// A change to one logit before the softmax: logit = logit * (logit > 0 ? 1 / penalty : penalty) + bias. Penalty 1 and
-/// bias -infinity suppress the token. Sorted by (row, token) and unique in a call.
+/// bias -infinity suppress the token. The edits of a call are sorted by (row, token) and unique.
 struct LogitEdit {
   std::int32_t row = 0;
   std::int32_t token = 0;
@@ -45,8 +45,8 @@ struct RowNoise {
   bool drawn = true;
 };
 
-/// A token whose log probability is returned even if it is not among the best of its row. Sorted by (row, token) and
-/// unique in a call.
+/// A token whose log probability is returned even if it is not among the best of its row. The scored tokens of a call
+/// are sorted by (row, token) and unique.
 struct ScoredToken {
   std::int32_t row = 0;
   std::int32_t token = 0;

@@ -28,6 +28,7 @@ class Runtime {
 
   /// All devices on this machine, starting with the CPU's.
   std::vector<tensor::Device> devices() const;
+  /// Returns true if the device exists on this machine.
   bool available(tensor::Device device) const;
   /// Returns the device of a name: "cpu", "cuda" (the first of its kind) or "cuda:1". "auto" selects the first device
   /// of the last added backend that has devices, never the reference. So a plugin's device comes before the CPU. For

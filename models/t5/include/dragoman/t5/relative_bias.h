@@ -19,6 +19,7 @@ struct RelativeBuckets {
   std::int64_t farthest = 128;
   bool bidirectional = true;
 
+  /// Returns the bucket of a distance, in [0, count).
   std::int64_t bucket(std::int64_t distance) const;
 };
 

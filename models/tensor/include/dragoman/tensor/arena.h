@@ -29,7 +29,10 @@ class PendingRead {
 class DeviceMemory {
  public:
   virtual ~DeviceMemory();
+  /// Allocates uninitialised memory. Throws std::bad_alloc if the host has none left. A device backend throws
+  /// Error{kUnsupported}, with a remedy, if the device has none left.
   virtual void* allocate(std::size_t bytes) = 0;
+  /// Releases memory that allocate() returned for the same number of bytes.
   virtual void deallocate(void* data, std::size_t bytes) noexcept = 0;
 
   /// Returns true if the host may read and write this memory directly.
@@ -80,13 +83,17 @@ class Arena {
   /// Returns uninitialised memory with 64-byte alignment. It is valid until reset(), or until rewind() to an earlier
   /// mark.
   void* allocate(std::size_t bytes);
+  /// Returns an uninitialised contiguous tensor [rows, cols] in this memory.
   Tensor allocate(std::int64_t rows, std::int64_t cols, DType dtype, Device device);
+  /// Frees everything, and joins the blocks if there are several.
   void reset();
 
+  /// A position in the arena.
   struct Mark {
     std::size_t block;
     std::size_t used;
   };
+  /// Returns the current position, for rewind() and advance().
   Mark mark() const noexcept;
   /// Frees everything that was allocated after the mark.
   void rewind(Mark mark);
@@ -95,8 +102,10 @@ class Arena {
   void advance(Mark mark);
   /// A number that changes whenever blocks are added or joined, and addresses with them.
   std::uint64_t generation() const noexcept { return generation_; }
+  /// Returns true if the address belongs to a block of this arena.
   bool contains(const void* address) const noexcept;
 
+  /// The size of all blocks in bytes, whether in use or not.
   std::size_t bytes_reserved() const noexcept;
 
  private:
@@ -132,6 +141,7 @@ class ScratchScope {
 class Buffer {
  public:
   Buffer() = default;
+  /// Allocates `bytes` uninitialised bytes. `memory` must outlive the buffer. Throws like DeviceMemory::allocate().
   Buffer(DeviceMemory& memory, std::size_t bytes);
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;

@@ -28,6 +28,7 @@ inline constexpr std::string_view kComputeHelp =
     "what weights are multiplied in: fp32, bf16, fp16 (on a GPU), int8, or auto: int8 where that is the fastest, "
     "which changes some translations a little, else fp32";
 
+/// Returns the name of the choice in kComputeChoices.
 std::string_view name_of(ComputeChoice choice);
 /// Returns std::nullopt for an unknown name.
 std::optional<ComputeChoice> find_compute_choice(std::string_view name);
@@ -44,6 +45,7 @@ enum class ComputeType : std::uint8_t {
   kI8Narrow,  ///< 7-bit activations, for machines that saturate the sum of two byte products to 16 bits
 };
 
+/// Returns true for kI8 and kI8Narrow.
 constexpr bool is_int8(ComputeType type) {
   return type == ComputeType::kI8 || type == ComputeType::kI8Narrow;
 }

@@ -246,7 +246,7 @@ class Context {
     std::byte* to;
     std::size_t begin;
     std::size_t end;
-    std::byte* end_of_room;  ///< end of the room of the last upload; the device has nothing else before it
+    std::byte* end_of_room;  ///< end of the last upload's room; `to` to here holds nothing else
   };
 
   const KernelTable* kernels_;
@@ -284,6 +284,7 @@ class LayerMemory {
   LayerMemory& operator=(const LayerMemory&) = delete;
   /// The memory of the last layer stays valid until the next LayerMemory frees it.
   ~LayerMemory() { context_.current_arena_ = outer_; }
+  /// Begins a layer: frees the allocations of the layer before the previous one. Call it before each layer.
   void next_layer();
 
  private:

@@ -11,7 +11,9 @@ namespace dragoman::tensor {
 /// Element types, named as in safetensors.
 enum class DType : std::uint8_t { kF32, kF64, kF16, kBF16, kI8, kI32 };
 
+/// The size of an element in bytes.
 std::size_t size_of(DType dtype);
+/// Returns the name of the type in safetensors, such as "F32".
 std::string_view name_of(DType dtype);
 
 template <class T>

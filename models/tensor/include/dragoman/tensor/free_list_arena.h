@@ -27,6 +27,7 @@ class FreeListArena {
 
   /// A number that changes whenever blocks are added or joined, and addresses with them.
   std::uint64_t generation() const noexcept { return generation_; }
+  /// The size of all blocks in bytes, whether in use or not.
   std::size_t bytes_reserved() const noexcept;
 
  private:

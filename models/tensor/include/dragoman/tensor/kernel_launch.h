@@ -38,6 +38,7 @@ class KernelLaunch {
   KernelLaunch& operator=(const KernelLaunch&) = delete;
   ~KernelLaunch();
 
+  /// The stream to launch the kernel on.
   void* stream() const noexcept { return launch_.stream; }
 
  private:

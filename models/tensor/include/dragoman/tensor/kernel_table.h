@@ -52,6 +52,7 @@ class KernelTable {
   std::size_t count() const noexcept { return kernels_.size(); }
   /// Removes a kernel, so that a plugin whose registration throws leaves no kernels in the table.
   void erase(std::string_view name);
+  /// Calls visitor(name) for every registered kernel.
   template <class Visitor>
   void for_each_name(Visitor&& visitor) const {
     for (const auto& [name, entry] : kernels_) visitor(name);

@@ -57,6 +57,7 @@ class CausalSelfAttention {
 class CrossAttention {
  public:
   CrossAttention(const Scope& scope, const Config& config, nn::StateLayout& layout);
+  /// Returns keys and values [T_source, d] for all sentences of encoder_states.
   nn::KeyValue memory(Context& context, const Variable& encoder_states) const;
   Variable operator()(Context& context, const Variable& x, nn::DecoderState& state) const;
   nn::MemoryId memory_id() const noexcept { return memory_; }

@@ -25,6 +25,7 @@ class VocabularyMatrices {
   nn::Variable for_output(nn::Context& context, const nn::Variable& states) const {
     return projection_ ? (*projection_)(context, states) : states;
   }
+  /// The projection to the target vocabulary.
   ops::Projection output() const;
 
  private:

@@ -31,6 +31,7 @@ struct CheckDescription {
 /// Returns all checks of models in the order in which they run.
 std::vector<CheckDescription> conformance_checks();
 
+/// Options of check_model() and check_provider().
 struct ConformanceOptions {
   /// The folder in which models are saved and loaded again. Files written there are removed.
   std::filesystem::path scratch_folder;

@@ -17,6 +17,7 @@
 
 namespace dragoman::plugins {
 
+/// Options of a Host.
 struct HostOptions {
   /// The folder in which plugins are looked up by name. Programs normally pass installed_plugin_folder(). Empty: no
   /// folder.

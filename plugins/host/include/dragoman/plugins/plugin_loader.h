@@ -13,6 +13,7 @@
 
 namespace dragoman::plugins {
 
+/// The description of a loaded plugin, from its descriptor.
 struct LoadedPlugin {
   std::string name;
   std::string licence;
@@ -48,6 +49,7 @@ class PluginLoader {
 
   /// Returns true if the folder contains a plugin of this name.
   bool is_installed(const std::string& name) const;
+  /// Returns nullptr unless a plugin of this name is loaded.
   const LoadedPlugin* find(std::string_view name) const;
   /// The plugins in the order in which they were loaded. The reference stays valid and does not show plugins that are
   /// loaded later.

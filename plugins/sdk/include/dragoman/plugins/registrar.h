@@ -40,6 +40,7 @@ using LogitsProcessorFactory =
 using TokenizerFactory =
     std::function<std::unique_ptr<tokenizer::Tokenizer>(const tokenizer::TokenizerFile& file, core::OptionReader& own)>;
 
+/// A type of model.
 struct ModelEntry {
   std::string name;     ///< the name in config.json and in `train`
   std::string summary;  ///< one line for `plugins list`
@@ -49,18 +50,21 @@ struct ModelEntry {
   core::Json example;
 };
 
+/// A search strategy.
 struct SearchStrategyEntry {
   std::string name;
   std::string summary;
   SearchStrategyFactory make;
 };
 
+/// A logits processor.
 struct LogitsProcessorEntry {
   std::string name;
   std::string summary;
   LogitsProcessorFactory make;
 };
 
+/// A kind of tokenizer file.
 struct TokenizerEntry {
   std::string name;  ///< the name in config.json, `data.tokenizer.type` and `--tokenizer-type`
   std::string summary;
@@ -68,6 +72,7 @@ struct TokenizerEntry {
   tokenizer::TokenizerExample example = {};  ///< uses every feature of the format; the conformance kit tests it
 };
 
+/// A stage of pipelines.
 struct StageEntry {
   std::string name;
   std::string summary;
