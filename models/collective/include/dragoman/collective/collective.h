@@ -55,8 +55,8 @@ class Collective {
   /// waits for another process without calling the Collective. Transports that detect this only in exchanges do
   /// nothing.
   virtual void check() {}
-  /// Reports to the other processes why this process gives up, so that they fail with this error. Never waits. Calls of
-  /// other threads in progress fail. Has no effect after close().
+  /// Reports to the other processes why this process gives up, so that they fail with this error. Never waits. Calls in
+  /// progress on other threads fail. Has no effect after close().
   virtual void abort(core::ErrorCode code, std::string_view reason) noexcept = 0;
   /// Ends the job: waits for all processes. Afterwards processes may exit, and only the destructor may be called.
   void close();
