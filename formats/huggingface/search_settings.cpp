@@ -28,7 +28,7 @@ struct Unfollowed {
 };
 const std::array<Unfollowed, 15>& unfollowed_keys() {
   static const std::array<Unfollowed, 15> keys{{
-      {"do_sample", false, "translations are searched, not sampled, unless that is asked for (decoder: sample)"},
+      {"do_sample", false, "translations are searched, not sampled, unless that is asked for (decoder: sampling)"},
       {"num_beam_groups", 1, "the beam is one group, unless some are asked for (beam_groups)"},
       {"diversity_penalty", 0.0, "is not followed; beam_groups and diversity_strength do the like"},
       {"encoder_no_repeat_ngram_size", 0, "is not followed: n-grams of the source may come again"},

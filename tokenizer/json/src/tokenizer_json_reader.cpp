@@ -56,7 +56,7 @@ void check_dropout(const JsonPart& model, const core::LogSink& log) {
           model.get("dropout").type_name());
   require(static_cast<bool>(log), ErrorCode::kUnsupported,
           "{}: {}: a file that draws its pieces is not supported; set it to null, and let the training draw "
-          "(data.subword_regularization)",
+          "(data.bpe_dropout)",
           model.at("dropout"), model.get("dropout").dump());
   core::log(log, core::LogLevel::kWarning,
             fmt::format("{}: {} is ignored: a text has the same pieces each time; `mode` dropout draws them",

@@ -58,16 +58,16 @@ std::string markdown_table(const std::vector<core::Option>& options) {
 std::string settings_as_markdown() {
   std::string page =
       "\n# Keys\n\nWhat stands in YAML files. The same tables are what their readers go by.\n"
-      "\n## Training configurations\n\n`dragoman train FILE`; [training.md](training.md) explains, and\n"
-      "[train.yml](../examples/multi30k/train.yml) is a whole one.\n";
+      "\n## Training configurations\n\n`dragoman train FILE`; [training.md](../guides/training.md) explains, and\n"
+      "[train.yml](../../examples/multi30k/train.yml) is a whole one.\n";
   page += markdown_table(training::config_options());
   page +=
       "\n### Keys of a Transformer\n\nUnder `model`, where `type` is `transformer`; a plugin's model has keys of its "
       "own, which `train --dump-config` shows.\n";
   page += markdown_table(transformer::option_table().options());
-  page += "\n### Keys of a T5\n\nUnder `model`, where `type` is `t5`; [t5.md](t5.md) explains.\n";
+  page += "\n### Keys of a T5\n\nUnder `model`, where `type` is `t5`; [t5.md](../concepts/t5.md) explains.\n";
   page += markdown_table(t5::option_table().options());
-  page += "\n## Stages of pipelines\n\n`dragoman run FILE`; see [pipelines.md](pipelines.md). `-` may stand for `_`.\n";
+  page += "\n## Stages of pipelines\n\n`dragoman run FILE`; see [pipelines.md](../guides/pipelines.md). `-` may stand for `_`.\n";
   for (const pipeline::BuiltInStage& stage : pipeline::built_in_stages())
     page += fmt::format("\n### {}\n\n{}.\n{}", stage.name, stage.summary, markdown_table(*stage.options));
   return page;
