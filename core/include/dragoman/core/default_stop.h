@@ -4,8 +4,8 @@
 
 namespace dragoman::core {
 
-/// Returns the stop that set_default_stop() (file.h) was given, for long computations whose callers pass none. Without
-/// one it is never requested.
+/// Returns the token given to set_default_stop() (file.h). Long computations use it if their caller passes no token. If
+/// set_default_stop() was not called, no stop is ever requested.
 const std::stop_token& default_stop() noexcept;
 
 }  // namespace dragoman::core

@@ -11,19 +11,19 @@
 
 namespace dragoman::core {
 
-/// What kind of failure an Error is; the command line derives its exit status from it.
+/// The category of an Error. The command line derives its exit status from it.
 enum class ErrorCode {
-  kInvalidArgument,  ///< the caller passed something that the contract forbids
+  kInvalidArgument,  ///< the caller broke the contract of a function
   kBadInput,         ///< a file or text from outside is malformed
   kIo,               ///< the operating system refused: missing file, full disk, no permission
   kUnsupported,      ///< valid, but not available here (device, dtype, missing kernel)
-  kInterrupted,      ///< a stop was requested; what had been written is kept
-  kClosedPipe,       ///< who read our output has gone away, as `head` does: an end, not a failure
-  kInternal,         ///< a broken invariant of ours
+  kInterrupted,      ///< a stop was requested; output written so far is kept
+  kClosedPipe,       ///< the reader of our output closed it, as `head` does: an end, not a failure
+  kInternal,         ///< an internal invariant is broken
 };
 
-/// A place in Dragoman's own source. std::source_location needs clang 16, and the clang of Debian 12 must be able to
-/// lint and fuzz.
+/// A place in Dragoman's own source. It replaces std::source_location, which needs clang 16: the older clang of Debian
+/// 12 must be able to lint and fuzz.
 struct SourceLocation {
   const char* file = "";
   const char* function = "";
@@ -35,12 +35,12 @@ struct SourceLocation {
   }
 };
 
-/// What Dragoman throws of itself. Exceptions of the standard library pass through it: std::bad_alloc, and
-/// std::filesystem::filesystem_error where the system says no to something that nobody expected to fail.
+/// The exception that Dragoman throws. Exceptions of the standard library may pass through Dragoman as well:
+/// std::bad_alloc, and std::filesystem::filesystem_error for operations that are not expected to fail.
 ///
-/// `what()` is one line that says what was wrong with the actual values, where (file, line, offset, tensor), and what
-/// to do. A program can print it as it is, whatever file the values came from: control characters are escaped, and it
-/// has at most kLongestMessage bytes.
+/// `what()` is one line. It states what is wrong (with the actual values), where (file, line, offset, tensor) and what
+/// to do. A program can print it as it is, whatever file the values came from: control characters are escaped, and the
+/// message has at most kLongestMessage bytes.
 class Error : public std::runtime_error {
  public:
   static constexpr std::size_t kLongestMessage = 4096;
@@ -49,7 +49,7 @@ class Error : public std::runtime_error {
   ~Error() override;
 
   ErrorCode code() const noexcept { return code_; }
-  /// Where in Dragoman's own source the error was raised; for bug reports, not for users.
+  /// Returns the place in Dragoman's own source that raised the error. It is for bug reports, not for users.
   const SourceLocation& location() const noexcept { return location_; }
 
  private:
@@ -57,7 +57,7 @@ class Error : public std::runtime_error {
   SourceLocation location_;
 };
 
-/// A checked format string that remembers where it was written.
+/// A format string that is checked at compile time and stores its source location.
 template <class... Args>
 struct Message {
   template <class Text>
@@ -67,7 +67,7 @@ struct Message {
   SourceLocation location;
 };
 
-/// Throws an Error with a message that is formatted out of line, so that those who may fail need not contain the code.
+/// Throws an Error with the formatted message. It is out of line so that callers do not contain the formatting code.
 [[noreturn]] void fail_with(ErrorCode code, fmt::string_view text, fmt::format_args args, SourceLocation location);
 
 /// Throws an Error with the formatted message.

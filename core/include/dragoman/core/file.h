@@ -13,13 +13,19 @@
 
 namespace dragoman::core {
 
-/// Sequential reader of a file, or of standard input for "-". gzip and Zstandard are recognised by their first bytes,
-/// not by name. Every failure throws Error{kIo or kBadInput} that names the file; a `.partial` file that an OutputFile
-/// is writing at this moment is refused. One thread at a time.
+/// Reads a file sequentially, or standard input for "-". Detects gzip and Zstandard by the first bytes, not by the
+/// name.
 ///
-/// Pipes and terminals can stay silent for ever: a stop request ends the wait for them, and for a named pipe's first
-/// writer, with Error{kInterrupted}. Regular files never wait, so their readers look at the token themselves, where a
-/// partial result can still be kept.
+///     InputFile input("corpus.de.gz");
+///     std::array<char, 4096> buffer;
+///     while (const std::size_t bytes = input.read(buffer)) consume({buffer.data(), bytes});
+///
+/// Pipes and terminals may stay silent for ever. A stop request ends waiting for them, and for the first writer of a
+/// named pipe, with Error{kInterrupted}. Regular files never wait, so their readers check the token themselves, at a
+/// point where they can keep a partial result.
+///
+/// Errors: every failure throws Error{kIo or kBadInput} that names the file. A `.partial` file that an OutputFile is
+/// writing is refused. An object may be used by one thread at a time.
 class InputFile {
  public:
   explicit InputFile(const std::filesystem::path& path, std::stop_token stop = {});
@@ -27,13 +33,13 @@ class InputFile {
   InputFile(InputFile&&) noexcept;
   InputFile& operator=(InputFile&&) noexcept;
 
-  /// Fills `buffer` as far as the input goes; returns the number of bytes, 0 only at the end.
+  /// Fills `buffer` as far as the input goes. Returns the number of bytes, which is 0 only at the end.
   std::size_t read(std::span<char> buffer);
-  /// For messages: the path, or "standard input".
+  /// Returns the path, or "standard input", for messages.
   const std::string& name() const noexcept;
-  /// Size on disk in bytes, or 0 where it is not known (pipes).
+  /// Returns the size on disk in bytes, or 0 if it is unknown (pipes).
   std::uint64_t size_on_disk() const noexcept;
-  /// Bytes taken from the disk so far (before decompression), of size_on_disk().
+  /// Returns the number of bytes of size_on_disk() read so far, before decompression.
   std::uint64_t bytes_from_disk() const noexcept;
   bool is_compressed() const noexcept;
   bool is_regular() const noexcept;
@@ -43,28 +49,29 @@ class InputFile {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The stop for readers and writers that are given none, such as those of a tokenizer or a configuration, which may be
-/// pipes: so that a program that is interrupted ends whatever it waits for. To be set before the first file is opened,
-/// by the program alone; without it they wait as long as it takes.
+/// Sets the token for readers and writers that are given none, such as the readers of tokenizers and configurations,
+/// whose files may be pipes. An interrupted program then ends every wait. Only the program itself may call this, before
+/// it opens the first file. Without the call, these readers and writers wait without limit.
 void set_default_stop(std::stop_token stop);
 
-/// Reads lines. A line ends at LF, which is not part of it; an unterminated last line counts; a CR is kept.
+/// Reads lines. A line ends at LF, which is not part of it. An unterminated last line counts as a line. A CR is kept.
 class LineReader {
  public:
   explicit LineReader(const std::filesystem::path& path, std::stop_token stop = {})
       : LineReader(InputFile(path, std::move(stop))) {}
   explicit LineReader(InputFile file);
 
-  /// Stores the next line and returns true, or returns false at the end. A byte order mark before the first line is no
-  /// part of it. `line` keeps its capacity. A line over 1 GiB is Error{kBadInput}: no text has one, but devices do.
+  /// Stores the next line in `line` and returns true, or returns false at the end. Skips a byte order mark before the
+  /// first line. `line` keeps its capacity. A line over 1 GiB throws Error{kBadInput}: no text has one, but devices do.
   bool next(std::string& line);
-  /// Lines read so far; the number (from 1) of the line that next() stored last.
+  /// Returns the number of lines read so far, which is the number (from 1) of the line that next() stored last.
   std::uint64_t line_number() const noexcept { return line_number_; }
-  /// Bytes (after decompression) consumed so far.
+  /// Returns the number of bytes consumed so far, after decompression.
   std::uint64_t bytes_read() const noexcept { return bytes_read_; }
   const std::string& name() const noexcept { return file_.name(); }
   std::uint64_t size_on_disk() const noexcept { return file_.size_on_disk(); }
-  /// Of size_on_disk(), what the lines so far took; of compressed files what has been read to get them, which is more.
+  /// Returns the number of bytes of size_on_disk() that the lines so far took. For a compressed file, it is the number
+  /// of bytes read from disk to get them, which is larger.
   std::uint64_t bytes_from_disk() const noexcept {
     return file_.is_compressed() ? file_.bytes_from_disk() : bytes_read_;
   }
@@ -80,28 +87,28 @@ class LineReader {
   std::uint64_t bytes_read_ = 0;
 };
 
-/// Whether both names lead to one file, or would if it were there. "-" is no file.
+/// Returns whether both paths lead to the same file, or would if it existed. "-" is not a file.
 bool same_file(const std::filesystem::path& a, const std::filesystem::path& b);
 
-/// What is behind the name of a file or folder in the making.
+/// The suffix of a file or folder that is not complete yet.
 inline constexpr std::string_view kPartialSuffix = ".partial";
 
-/// What is behind that for the file that says what it is of.
+/// The suffix, after kPartialSuffix, of the file that stores the identity of the job (OutputOptions::identity).
 inline constexpr std::string_view kJobSuffix = ".job";
 
-/// What becomes of the `<path>.partial` that an interrupted run left behind.
+/// Specifies how an OutputFile treats the `<path>.partial` that an interrupted run left.
 enum class PartialPolicy : std::uint8_t {
-  kReplace,    ///< written anew at the first write; what is written now stays if it is not committed
-  kRefuse,     ///< Error{kInvalidArgument} that names the options `resume` and `overwrite`, unless it is empty
-  kResume,     ///< continued after its last complete line; begun anew if there is none
-  kTemporary,  ///< half of it is worth nothing: written anew, and removed if it is not committed
+  kReplace,    ///< rewritten from the start at the first write; kept if the new content is not committed
+  kRefuse,     ///< Error{kInvalidArgument} that names the options `resume` and `overwrite`, unless the file is empty
+  kResume,     ///< continued after its last complete line; started from scratch if there is none
+  kTemporary,  ///< rewritten from the start, and removed if it is not committed: half of it is useless
 };
 
 struct OutputOptions {
   PartialPolicy partial = PartialPolicy::kReplace;
-  /// What the output is of (input, model, options), as one line, best a JSON object. It is kept beside the partial file
-  /// in `<path>.partial.job`, and kResume refuses a partial file of something else, naming the keys that differ. Empty:
-  /// nothing is kept or compared.
+  /// Identifies the job (input, model, options) in one line, preferably a JSON object. It is stored in
+  /// `<path>.partial.job`, next to the partial file. kResume refuses the partial file of another job and names the keys
+  /// that differ. If empty, nothing is stored or compared.
   std::string identity = {};
   /// Returns how many lines of the partial file belong to this job according to its notes. kResume drops the lines
   /// after them. It is called with several prefixes of the notes, and a longer prefix must never give fewer lines. If
@@ -112,22 +119,26 @@ struct OutputOptions {
   std::stop_token stop = {};
 };
 
-/// Sequential writer to a file, or to standard output for "-".
+/// Writes a file sequentially, or standard output for "-".
 ///
-/// A regular file is written as `<path>.partial`, beside the file that links lead to, and takes its name at commit(),
-/// so that a reader never sees half a file; an existing file's permissions are kept. Devices, pipes and open
-/// descriptors (/dev/stdout, /dev/fd/3) are written directly. Without commit() the partial file stays, so that nothing
-/// already written is lost; one in which nothing was written is removed.
+///     OutputFile output("translations.txt");
+///     output.write("Guten Morgen!\n");
+///     output.commit();                        // until here, the file is translations.txt.partial
 ///
-/// The partial file belongs to one writer at a time: it is locked, never reached through a link, and left alone until
-/// the first write, so that a command whose input it is finds that out first.
+/// A regular file is written as `<path>.partial`. If the path is a link, the partial file is next to the link's target.
+/// commit() gives it its final name, so a reader never sees half a file. The permissions of an existing file are kept.
+/// Devices, pipes and open descriptors (/dev/stdout, /dev/fd/3) are written directly. Without commit() the partial file
+/// stays, so that no written data is lost; a partial file without data is removed.
 ///
-/// A name that ends in .gz or .zst is written compressed, in members that each hold whole lines and stand for
-/// themselves (RFC 1952, section 2.2; RFC 8878, section 3.1): an interrupted file can be read as far as it goes, and
-/// resumed.
+/// The partial file belongs to one writer at a time. It is locked, it is never opened through a link, and it is
+/// untouched until the first write. A command that has the partial file as its input can therefore detect this before
+/// it is lost.
 ///
-/// A failed write (full disk) throws Error{kIo} naming the file; Error{kClosedPipe} says that the reader went away.
-/// One thread at a time.
+/// If the name ends in .gz or .zst, the output is compressed in independent members of whole lines (RFC 1952, section
+/// 2.2; RFC 8878, section 3.1). An interrupted file can therefore be read up to its last complete member, and resumed.
+///
+/// Errors: a failed write (full disk) throws Error{kIo} that names the file. Error{kClosedPipe} reports that the reader
+/// has closed the pipe. An object may be used by one thread at a time.
 class OutputFile {
  public:
   explicit OutputFile(const std::filesystem::path& path, const OutputOptions& options = {});
@@ -136,26 +147,27 @@ class OutputFile {
   OutputFile& operator=(OutputFile&&) noexcept;
 
   void write(std::string_view bytes);
-  /// Hands everything written so far to the operating system. A compressed file keeps the last few seconds to itself.
+  /// Passes everything written so far to the operating system. A compressed file withholds the last few seconds.
   void flush();
-  /// complete() and publish(). Nothing may be written afterwards.
+  /// Calls complete() and publish(). Nothing may be written afterwards.
   void commit();
-  /// The first half: flushes and syncs, which is where disks turn out to be full. Files that belong together are all
-  /// completed before the first is published. Nothing may be written afterwards.
+  /// Flushes and syncs: the first half of commit(). A full disk shows here. Files that belong together are all
+  /// completed before the first one is published. Nothing may be written afterwards.
   void complete();
-  /// The second half, after complete(): gives the file its name, and syncs the folder.
+  /// Gives the file its final name and syncs the folder: the second half of commit(), after complete().
   void publish();
 
-  /// Complete lines that were there before, with kResume.
+  /// Returns the number of complete lines that kResume found and kept.
   std::uint64_t lines_kept() const noexcept;
-  /// What note() had added to the file beside the partial one before the interruption, with kResume.
+  /// Returns the lines that note() had added before the interruption, with kResume.
   const std::vector<std::string>& notes() const noexcept;
-  /// Adds a line to the file beside the partial one, if there is one: how far the job has come. A note may be lost with
-  /// the process; those before it stand.
+  /// Appends a line about the job's progress to `<path>.partial.job`, if that file exists. The last note may be lost
+  /// with the process; earlier notes are kept.
   void note(std::string_view line);
 
   const std::string& name() const noexcept;
-  /// Where the bytes are until commit(): "<path>.partial", or the name itself for what is written directly.
+  /// Returns the path that holds the bytes until commit(): "<path>.partial", or the name itself if it is written
+  /// directly.
   const std::string& partial_name() const noexcept;
 
  private:
@@ -163,16 +175,17 @@ class OutputFile {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The whole file (decompressed), at most `limit` bytes; a larger file is an Error that says so.
+/// Returns the content of a file, decompressed. A file of more than `limit` bytes is an Error.
 std::string read_file(const std::filesystem::path& path, std::uint64_t limit = std::uint64_t{1} << 32,
                       const std::stop_token& stop = {});
-/// The same for what must be a regular file, such as a part of a model: a pipe or a device, which might never end, is
-/// Error{kIo}.
+/// Like read_file(), for files that must be regular, such as the parts of a model. A pipe or a device, which might
+/// never end, throws Error{kIo}.
 std::string read_regular_file(const std::filesystem::path& path, std::uint64_t limit = std::uint64_t{1} << 32);
-/// The first `count` bytes of a regular file as they are, fewer if it is shorter: what kind of file is it? Error{kIo}.
+/// Returns the first `count` bytes of a regular file without decompression, or fewer if it is shorter. Used to detect
+/// the kind of a file. Throws Error{kIo}.
 std::string read_beginning(const std::filesystem::path& path, std::size_t count);
 
-/// Writes through an OutputFile: the old content survives until the new one is complete on disk.
+/// Writes a file through an OutputFile. The old content survives until the new content is complete on disk.
 void write_file(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace dragoman::core

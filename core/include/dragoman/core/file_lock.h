@@ -5,14 +5,14 @@
 
 namespace dragoman::core {
 
-/// Keeps other processes (and other parts of this one) from working on a file or folder at the same time: an advisory
-/// lock, flock(2), that ends with the object or with the process, however it ends. On file systems that have no locks
-/// it holds nothing and says nothing.
+/// An advisory lock, flock(2), on a file or folder. It excludes other processes and other parts of this process, until
+/// the object or the process ends, in whatever way. On file systems without locks it has no effect and reports no
+/// error.
 class FileLock {
  public:
-  /// Locks an existing file or folder. Error{kIo} that names it if somebody else holds it, or if it cannot be opened.
+  /// Locks an existing file or folder. Throws Error{kIo} that names it if it is locked already or cannot be opened.
   static FileLock acquire(const std::filesystem::path& path);
-  /// The same, but nothing if somebody else holds it.
+  /// Like acquire(), but returns nullopt if it is locked already.
   static std::optional<FileLock> try_acquire(const std::filesystem::path& path);
 
   FileLock(FileLock&& other) noexcept;

@@ -10,67 +10,72 @@
 
 namespace dragoman::core {
 
-/// The path without links, "." and "..", absolute and without a slash at its end; it need not exist. Error{kIo} if it
-/// cannot be followed, Error{kInvalidArgument} for the root folder, whose place nothing can take.
+/// Returns the absolute path without links, "." and "..", and without a trailing slash. The folder need not exist.
+/// Throws Error{kIo} if the path cannot be followed, and Error{kInvalidArgument} for the root folder, which cannot be
+/// replaced.
 std::filesystem::path resolve_folder(const std::filesystem::path& path);
 
-/// What is in the folder, sorted by name. Error{kIo} if it cannot be listed, whenever that shows; a folder that is not
-/// there counts as empty.
+/// Returns the entries of a folder, sorted by name. A folder that does not exist counts as empty. Throws Error{kIo} if
+/// listing fails, even part of the way through.
 std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder);
 
-/// Makes the folder and those above it; true if it was not there. Error{kIo}.
+/// Creates the folder and its parents. Returns whether it did not exist before. Throws Error{kIo}.
 bool make_folder(const std::filesystem::path& folder);
 
-/// Locks the folder, which is made if it is not there. What is locked is the folder of this name, not one that was
-/// renamed or removed meanwhile. Error{kIo} if somebody else holds it.
+/// Locks the folder, and creates it if necessary. The lock holds for the folder that has this name afterwards, not for
+/// one that was renamed or removed in the meantime. Throws Error{kIo} if it is locked already.
 FileLock lock_folder(const std::filesystem::path& folder);
 
-/// Writes the folder's entries to disk, where the file system can. Error{kIo}.
+/// Writes the folder's entries to disk, if the file system supports it. Throws Error{kIo}.
 void sync_folder(const std::filesystem::path& folder);
 
-/// Gives `from` the name `to`, for good: the folders of both are on disk afterwards. Error{kIo}.
+/// Renames `from` to `to` and syncs the parent folders of both. Throws Error{kIo}.
 void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
 
-/// The first of `path`, `path`-2, `path`-3, ... that does not exist.
+/// Returns the first of `path`, `path`-2, `path`-3, ... that does not exist.
 std::filesystem::path unused_name(const std::filesystem::path& path);
 
-/// Removes a folder with all that it holds, as far as that is possible.
+/// Removes a folder and its contents, as far as possible.
 void remove_folder(const std::filesystem::path& folder) noexcept;
 
-/// Removes a folder that has had its day, and throws nothing.
+/// Removes a folder that is no longer needed. Must not throw.
 using FolderRemover = std::function<void(const std::filesystem::path&)>;
 
-/// What a folder is called for an instant while another takes its place, on a file system that cannot exchange two
-/// names.
+/// The suffix of the old folder while another takes its place, on a file system that cannot exchange two names.
 inline constexpr std::string_view kReplacedSuffix = ".replaced";
 
-/// Gives `<target>.replaced`, which a process that was killed at that instant left, its name again, or removes it if
-/// there is a `target`. For who has locked what such a process would have locked. Error{kIo}.
+/// Cleans up after a process that was killed during a replacement: renames `<target>.replaced` back to `target`, or
+/// removes it if `target` exists. The caller must have locked what that process would have locked. Throws Error{kIo}.
 void recover_replaced(const std::filesystem::path& target, const FolderRemover& remove = remove_folder);
 
-/// Error{kInvalidArgument} if `input` is what the making of `output`, a file or a folder, would clear away:
+/// Throws Error{kInvalidArgument} if `input` is a path that creating `output` (a file or a folder) would delete:
 /// `<output>.partial` or `<output>.replaced`.
 void require_not_in_the_way(const std::filesystem::path& input, const std::filesystem::path& output);
 
-/// A folder in the making: `<target>.partial`, which takes the place of `target` all at once at commit(). A process
-/// that is killed leaves the old folder or the new one; if that was under the name `<target>.replaced`, the next one
-/// gives it back its name.
+/// A folder under construction, `<target>.partial`, that replaces `target` atomically at commit().
 ///
-/// Both folders are locked: a second process with the same target is refused, and what a killed one left is cleared
-/// away. One thread at a time.
+///     StagedFolder staged("models/de-en");
+///     write_file(staged.folder() / "config.json", config);
+///     staged.commit();
+///
+/// A process that is killed leaves either the old folder or the new one. If the old one is left as `<target>.replaced`,
+/// the next StagedFolder for this target renames it back.
+///
+/// Both folders are locked: a second process with the same target gets an error, and the remains of a killed process
+/// are removed. An object may be used by one thread at a time.
 class StagedFolder {
  public:
-  /// Makes the empty folder. Error{kIo} if somebody else is at work on it, or if `remove` leaves something in it.
+  /// Creates the empty folder. Throws Error{kIo} if it is in use, or if `remove` leaves something in it.
   explicit StagedFolder(const std::filesystem::path& target, FolderRemover remove = remove_folder);
   StagedFolder(const StagedFolder&) = delete;
   StagedFolder& operator=(const StagedFolder&) = delete;
-  /// Removes the folder unless commit() was reached.
+  /// Removes the folder unless commit() has succeeded.
   ~StagedFolder();
 
-  /// Where to write until commit().
+  /// Returns the folder to write to until commit().
   const std::filesystem::path& folder() const noexcept { return staging_; }
-  /// Syncs, exchanges the names, and removes what `target` held. The files must be on disk already, as those of an
-  /// OutputFile are.
+  /// Syncs the folder, exchanges the names, and removes the old content of `target`. The files must be on disk already,
+  /// as they are after OutputFile::commit().
   void commit();
 
  private:

@@ -9,8 +9,8 @@ namespace dragoman::core {
 template <class Signature>
 class FunctionRef;
 
-/// A non-owning reference to a callable, two words wide. std::function allocates for larger captures, and hot loops may
-/// not. The callable must outlive the reference.
+/// A non-owning reference to a callable, two pointers wide. Hot loops use it instead of std::function, which allocates
+/// memory for larger captures. The callable must outlive the reference.
 template <class Result, class... Args>
 class FunctionRef<Result(Args...)> {
  public:

@@ -7,9 +7,9 @@
 
 namespace dragoman::core {
 
-/// What makes the hashes of this process unlike those of any other: drawn from the operating system before main(). A
-/// text or a vocabulary made so that all of its words collide would otherwise turn every hash table into a list. No
-/// output may depend on them: whoever lists a table sorts what it lists.
+/// The random seeds of all hashes of this process, drawn from the operating system before main(). Without them, a
+/// crafted text or vocabulary whose words all collide would turn every hash table into a list. No output may depend on
+/// the seeds: code that lists a hash table sorts the entries.
 struct HashSeeds {
   HashSeeds() noexcept;
   std::uint64_t first;
@@ -17,10 +17,11 @@ struct HashSeeds {
 };
 extern HashSeeds hash_seeds;
 
-/// Other seeds, so that tests can see that results do not depend on them. No table may outlive the call.
+/// Changes the seeds, so that tests can verify that results do not depend on them. No hash table may exist across the
+/// call.
 void reseed_hashes(std::uint64_t seed) noexcept;
 
-/// Of two integers by one multiplication, whose halves mix them.
+/// Returns a hash of two integers: their product, with its two halves mixed.
 inline std::uint64_t hash_integers(std::uint64_t a, std::uint64_t b) noexcept {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(a ^ hash_seeds.first) * (b ^ hash_seeds.second);
@@ -31,8 +32,8 @@ inline std::uint64_t hash_integer(std::uint64_t value) noexcept {
   return hash_integers(value, 0);
 }
 
-/// Sixteen bytes at a time. The seeds go into every step: with a public function between two lanes, texts could be made
-/// whose hashes are equal whatever the hash began with.
+/// Returns a hash of `bytes`, computed sixteen bytes at a time. The seeds enter every step. With a public function
+/// between two steps, an attacker could construct texts whose hashes are equal for any initial value.
 inline std::uint64_t hash_bytes(std::string_view bytes) noexcept {
   std::uint64_t hash = bytes.size();
   std::uint64_t lanes[2];
@@ -46,8 +47,8 @@ inline std::uint64_t hash_bytes(std::string_view bytes) noexcept {
   return hash_integers(lanes[0] ^ hash, lanes[1]);
 }
 
-/// For std::unordered_map and std::unordered_set with keys from files: std::hash gives the same hashes in every
-/// process.
+/// The hash for std::unordered_map and std::unordered_set whose keys come from files. std::hash is the same in every
+/// process and can be attacked.
 struct TextHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const noexcept { return hash_bytes(text); }

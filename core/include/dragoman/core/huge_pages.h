@@ -7,20 +7,23 @@
 
 namespace dragoman::core {
 
-/// Memory aligned to cache lines. Blocks of a huge page (2 MB) and more are aligned to one and advised to the operating
-/// system as such before their first touch: tables that are probed at random then miss the TLB less, and a block
-/// faults in 512 times less often. Throws std::bad_alloc. Thread-safe.
+/// Allocates memory that is aligned to cache lines. Throws std::bad_alloc. Thread-safe.
+///
+/// Blocks of 2 MB (a huge page) or more are aligned to huge pages, and the operating system is advised to use them
+/// before the first touch. Tables that are probed at random then miss the TLB less often, and a block has 512 times
+/// fewer page faults.
 void* allocate_pages(std::size_t bytes);
-/// `bytes` as given to allocate_pages().
+/// Frees memory of allocate_pages(). `bytes` is the size passed to it.
 void free_pages(void* data, std::size_t bytes) noexcept;
 
-/// The same from the operating system itself, which gets it all back: for large blocks that come and go at different
-/// times, of which the heap would keep most. Whole pages, zeroed at first.
+/// Like allocate_pages(), but maps the memory directly, so unmap_pages() returns all of it to the operating system. Use
+/// it for large blocks with different lifetimes, since the heap would retain most of them. Returns whole pages,
+/// initialised to zero.
 void* map_pages(std::size_t bytes);
 void unmap_pages(void* data, std::size_t bytes) noexcept;
 
-/// For containers of plain data. resize() leaves new elements of trivial types uninitialised; resize(n, value) does
-/// not.
+/// An allocator for containers of plain data. resize(n) leaves new elements of trivial types uninitialised; resize(n,
+/// value) initialises them.
 template <class T>
 class PageAllocator {
  public:

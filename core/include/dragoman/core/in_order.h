@@ -14,18 +14,20 @@
 
 namespace dragoman::core {
 
-/// Work on a stream: items are read one after the other, processed several at a time, and their results are written in
-/// the order of reading.
+/// Processes a stream of items in parallel and writes the results in the order of reading.
 ///
 ///     process_in_order<Chunk, std::string>(executor, stop, read, process, write);
 ///
-/// `read()` gives the next item, or nothing at the end; `process(item)` turns it into a result, at the same time for
-/// several items; `write(result)` may say `false`: nobody takes more, which ends the run without an error. Reading and
-/// writing are each done by one thread at a time. A result is written as soon as it is its turn, even while read()
-/// waits for more. At most 2 * executor.threads() items are under way.
+/// - `read()` returns the next item, or nullopt at the end. One thread at a time calls it.
+/// - `process(item)` returns the result. Several threads call it at the same time.
+/// - `write(result)` returns false if no further results are needed. This ends the run without an error. One thread at
+///   a time calls it.
 ///
-/// The first exception of any of the three ends the run and reaches the caller. `stop` is requested then, so that a
-/// read() that waits with its token ends too.
+/// A result is written as soon as all earlier ones are, even while read() waits for input. At most 2 *
+/// executor.threads() items are in flight.
+///
+/// The first exception from any of the three functions ends the run and is rethrown to the caller. The run then
+/// requests `stop`, so that a read() that waits with its token ends too.
 template <class Item, class Result, class Read, class Process, class Write>
 class InOrder {
  public:
@@ -49,7 +51,7 @@ class InOrder {
     }
   }
 
-  /// The next item with its number.
+  /// Reads the next item and numbers it.
   std::optional<std::pair<std::uint64_t, Item>> take() {
     const std::lock_guard reading(read_mutex_);
     {
@@ -65,7 +67,7 @@ class InOrder {
     return std::pair(read_count_++, std::move(*item));
   }
 
-  /// Who has failed to read is not asked to read again: the run has ended before another thread gets its turn.
+  /// Calls read_(). If it throws, the run has ended before another thread can call it again.
   std::optional<Item> read() {
     try {
       return read_();
@@ -75,8 +77,8 @@ class InOrder {
     }
   }
 
-  /// Writes the result if it is its turn, and those that waited for it; else leaves it to whoever writes the one
-  /// before.
+  /// Writes this result and the waiting ones that follow it, if it is the next one. Otherwise the thread that writes
+  /// the previous result will write it.
   void hand_on(std::uint64_t number, Result result) {
     std::unique_lock lock(mutex_);
     waiting_.emplace(number, std::move(result));

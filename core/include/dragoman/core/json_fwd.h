@@ -4,8 +4,9 @@
 
 namespace dragoman::core {
 
-/// The one tree type for configuration and records, whatever file they came from (JSON or YAML). Objects keep the order
-/// of their keys. For headers that only name it; json.h has all of it, which costs a second of compiling.
+/// The tree type for configurations and records, whether they were read from JSON or YAML. Objects keep the order of
+/// their keys. This header is for headers that only name the type; json.h defines it and costs a second of compile
+/// time.
 using Json = nlohmann::ordered_json;
 
 class OptionReader;  // options.h

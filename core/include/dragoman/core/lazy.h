@@ -6,9 +6,11 @@
 
 namespace dragoman::core {
 
-/// A value that is made when it is first asked for. Thread-safe: others wait while one makes it. If making throws, the
-/// next call tries again. (Not std::call_once: where ThreadSanitizer stands between, and on some platforms of GCC, bug
-/// 66146, a call after one that threw waits for ever.)
+/// A value that is computed at the first call of get(). Thread-safe: while one thread computes it, others wait. If
+/// `make` throws, the next call tries again.
+///
+/// This is not std::call_once, because a call after one that threw can wait for ever: under ThreadSanitizer, and on
+/// some platforms of GCC (bug 66146).
 template <class T>
 class Lazy {
  public:

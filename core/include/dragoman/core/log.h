@@ -10,8 +10,8 @@ namespace dragoman::core {
 
 enum class LogLevel { kInfo, kWarning };
 
-/// Where the library's messages go. The library itself never prints; an empty sink drops them. May be called from any
-/// thread that runs library code, one call at a time per object that was given the sink.
+/// Receives the library's messages; the library itself never prints. An empty sink drops them. Any thread that runs
+/// library code may call it, but calls from one object that was given the sink do not overlap.
 using LogSink = std::function<void(LogLevel, std::string_view message)>;
 
 /// A snapshot of a long operation. Names are stable: they are the keys of `--progress json`.
@@ -22,7 +22,7 @@ struct Progress {
   std::string unit;         ///< "lines", "bytes", "updates", ...
   /// Further figures to show: {"loss", 3.21}, {"tokens/s", 5400}, ...
   std::vector<std::pair<std::string, double>> figures;
-  /// More of them, for programs: people see only `figures`.
+  /// More figures, for programs only. People see only `figures`.
   std::vector<std::pair<std::string, double>> details = {};
 };
 

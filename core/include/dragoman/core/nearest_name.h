@@ -6,7 +6,8 @@
 
 namespace dragoman::core {
 
-/// The candidate closest to `word` by edit distance, or "" if none is close enough to be what was meant.
+/// Returns the candidate with the smallest edit distance to `word`, or "" if none is close enough to be a plausible
+/// typo.
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace dragoman::core

@@ -5,15 +5,15 @@
 #include <string>
 #include <string_view>
 
-/// Numbers that people write. Of int, std::int64_t, std::uint32_t, std::uint64_t and double.
+/// Parsing and range checks of numbers in text: int, std::int64_t, std::uint32_t, std::uint64_t and double.
 namespace dragoman::core {
 
-/// The number that all of `text` spells, without sign + or spaces around it; nothing if it spells none or one that the
-/// type does not hold.
+/// Returns the number that `text` spells, or nullopt if the text is not a number or the type cannot represent it. A
+/// leading '+' and spaces at either end are not allowed.
 template <class Number>
 std::optional<Number> spelled_number(std::string_view text);
 
-/// What numbers something takes. What is not finite is never among them.
+/// A range of permitted numbers. Infinities and NaN are never permitted.
 template <class Number>
 struct NumberRange {
   Number least = 0;
@@ -22,15 +22,15 @@ struct NumberRange {
   bool most_included = true;
 
   constexpr bool contains(Number number) const {
-    // Written so that what is not a number is refused.
+    // This form rejects NaN, for which all comparisons are false.
     return (number > least || (least_included && number == least)) &&
            (number < most || (most_included && number == most));
   }
-  /// "must be a whole number from 1 to 8".
+  /// Returns the requirement for error messages: "must be a whole number from 1 to 8".
   std::string demand() const;
 };
 
-/// A share: above 0 and at most 1.
+/// A fraction: above 0 and at most 1.
 inline constexpr NumberRange<double> kShare{.least = 0, .most = 1, .least_included = false};
 inline constexpr NumberRange<double> kPositive{.least = 0, .least_included = false};
 inline constexpr NumberRange<double> kAnyNumber{.least = std::numeric_limits<double>::lowest()};

@@ -9,30 +9,31 @@
 
 namespace dragoman::core {
 
-/// An error about an option: it is wrong, or it would help. The message names options by their keys, and in backquotes
-/// where it advises to use one, so that a program can put its own spelling in their place: the command line writes
-/// `beam_size` as --beam-size.
+/// An error about an option: its value is wrong, or setting it is the remedy. The message names options by their keys,
+/// and puts keys that it recommends in backquotes. A program can therefore substitute its own spelling: the command
+/// line prints `beam_size` as --beam-size.
 class OptionError final : public Error {
  public:
   OptionError(ErrorCode code, std::string_view message, const std::string& option,
               SourceLocation location = SourceLocation::current());
   ~OptionError() override;
 
-  /// The key as YAML and tables of options spell it: "beam_size".
+  /// Returns the key as YAML and option tables spell it: "beam_size".
   std::string_view option() const noexcept { return option_.what(); }
 
  private:
-  std::runtime_error option_;  ///< a text whose copies do not throw, as an exception's must not
+  std::runtime_error option_;  ///< a std::string whose copies cannot throw, which exceptions require
 };
 
-/// The key of the option that an error is about; empty if it is about none.
+/// Returns the key of the option that an error is about, or an empty string if it is about none.
 std::string_view option_of(const Error& error) noexcept;
 
-/// Throws an OptionError with a message that is formatted out of line.
+/// Throws an OptionError with the formatted message. It is out of line so that callers do not contain the formatting
+/// code.
 [[noreturn]] void fail_with_option(std::string_view option, ErrorCode code, fmt::string_view text,
                                    fmt::format_args args, SourceLocation location);
 
-/// Throws an OptionError with the formatted message; an empty option makes it an Error.
+/// Throws an OptionError with the formatted message, or an Error if `option` is empty.
 template <class... Args>
 [[noreturn]] void fail_option(std::string_view option, ErrorCode code, Message<std::type_identity_t<Args>...> message,
                               Args&&... args) {
@@ -47,10 +48,10 @@ void require_option(bool condition, std::string_view option, ErrorCode code,
     fail_option(option, code, message, std::forward<Args>(args)...);
 }
 
-/// Throws an error again with another message; code (unless another is given), option and location stay.
+/// Rethrows an error with another message. Its option and location are kept, and its code too unless another is given.
 [[noreturn]] void fail_again(const Error& error, std::string_view message);
 [[noreturn]] void fail_again(const Error& error, std::string_view message, ErrorCode code);
-/// Throws the error again with the message "where: message".
+/// Rethrows an error with the message "where: message".
 [[noreturn]] void fail_within(std::string_view where, const Error& error);
 [[noreturn]] void fail_within(std::string_view where, const Error& error, ErrorCode code);
 

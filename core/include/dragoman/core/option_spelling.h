@@ -6,8 +6,9 @@
 
 namespace dragoman::core {
 
-/// Returns an options object with '_' for each '-' in its keys, as the command line spells them; other values as they
-/// are. Takes n log n time. Error{kBadInput} for a key that is there in both spellings.
+/// Returns a copy of an options object in which each '-' of a key is replaced by '_', so that keys may be spelled as on
+/// the command line. Values are unchanged. Takes O(n log n) time. Throws Error{kBadInput} for a key that occurs in both
+/// spellings.
 Json spelled_with_underscores(const Json& options, const std::string& where);
 
 }  // namespace dragoman::core

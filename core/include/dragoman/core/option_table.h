@@ -18,48 +18,50 @@
 
 namespace dragoman::core {
 
-/// An option as people meet it: `beam_size: 4` in YAML, `--beam-size 4` on a command line.
+/// The description of an option for users: `beam_size: 4` in YAML, `--beam-size 4` on a command line.
 struct Option {
-  std::string name;         ///< as in YAML; `outer.inner` for a key of an object
-  std::string placeholder;  ///< of its value: N, FILE; empty for a switch
-  std::string help;         ///< half a sentence
-  /// Its value where nothing is said; null: none, and `help` says what follows.
+  std::string name;         ///< as in YAML; `outer.inner` for a key of a nested object
+  std::string placeholder;  ///< stands for the value in the help: N, FILE; empty for a switch
+  std::string help;         ///< a phrase, not a sentence
+  /// The default. If null there is none, and `help` describes the behaviour.
   SharedJson fallback = SharedJson::null();
-  std::vector<std::string> choices{};  ///< all the values that it takes; empty: there are more
-  /// The value that a word of a command line stands for. Error{kInvalidArgument}: "must be ...".
+  std::vector<std::string> choices{};  ///< all permitted values; empty if they are not a fixed list
+  /// Converts a command-line argument to the value. Throws Error{kInvalidArgument} ("must be ...").
   std::function<Json(const std::string& word)> parse{};
-  std::string group{};  ///< the title under which it is listed
-  /// A command line may have it several times: its values are objects, which are merged, or lists, which are joined.
+  std::string group{};  ///< the title under which the option is listed
+  /// The option may be repeated on a command line. Its values are objects, which are merged, or lists, which are
+  /// concatenated.
   bool repeated = false;
 };
 
-/// A value that users give to an option that does not take it, and what they look for instead: half a sentence, which
-/// ends the error.
+/// A value that users may expect an option to accept, and advice on the alternative. The advice is a phrase that ends
+/// the error message.
 struct OtherValue {
   std::string name;
   std::string advice;
 };
 
-/// Option::parse of a number: int, std::int64_t, std::uint64_t or double.
+/// Returns an Option::parse for numbers: int, std::int64_t, std::uint64_t or double.
 template <class Number>
 std::function<Json(const std::string& word)> number_parser(NumberRange<Number> range);
 
-/// The options of a struct whose type it does not know, so that its code exists once: see OptionTable, which does.
+/// The implementation of OptionTable without the type of the struct, so that its code is compiled once.
 class UntypedOptionTable {
  public:
-  /// Where a member is in a struct, and for a std::optional how its value is reached. No function of each member, since
-  /// tables of hundreds of them would spend most of their compile time on these.
+  /// The location of a member in a struct, and for a std::optional the access to its value. This is an offset rather
+  /// than functions for each member, because tables of hundreds of members would spend most of their compile time on
+  /// them.
   struct Place {
     std::ptrdiff_t offset = 0;
-    const void* (*value_of)(const void* member) = nullptr;  ///< of a std::optional; gives nullptr if it has none
-    void* (*emplace)(void* member) = nullptr;               ///< gives a std::optional a value
+    const void* (*value_of)(const void* member) = nullptr;  ///< for std::optional: returns nullptr if it has no value
+    void* (*emplace)(void* member) = nullptr;               ///< for std::optional: gives it a value
 
-    /// nullptr: a std::optional without a value.
+    /// Returns the member's value, or nullptr for a std::optional without a value.
     const void* find(const void* object) const {
       const void* member = static_cast<const char*>(object) + offset;
       return value_of == nullptr ? member : value_of(member);
     }
-    /// Gives a std::optional a value.
+    /// Returns the member's value. A std::optional without a value receives one.
     void* make(void* object) const {
       void* member = static_cast<char*>(object) + offset;
       return emplace == nullptr ? member : emplace(member);
@@ -70,27 +72,27 @@ class UntypedOptionTable {
   using Check = std::function<std::string(const void* object)>;
   /// Sets the members that are unset in `object` and set in `behind`.
   using Complete = std::function<void(void* object, const void* behind)>;
-  /// A member that has one of a few values.
+  /// A member with a fixed list of values.
   struct Choice {
     Place place;
     std::vector<std::string> names;
-    std::shared_ptr<const void> values;  ///< an array, which the two functions know the type of
+    std::shared_ptr<const void> values;  ///< an array; `equal` and `assign` know its type
     bool (*equal)(const void* member, const void* values, std::size_t index);
     void (*assign)(void* member, const void* values, std::size_t index);
     std::vector<OtherValue> others = {};
 
-    /// Behind the last: none of them.
+    /// Returns the index of the object's value, or the number of values if it is none of them.
     std::size_t index(const void* object) const;
   };
 
-  /// Each adds a row. `option` has name, placeholder and help.
+  /// Each function adds a row. `option` has name, placeholder and help.
   template <class Number>
   void add_number(Option option, const Place& place, Number fallback, NumberRange<Number> range);
   void add_flag(Option option, const Place& place, bool fallback);
-  /// An empty `fallback` is none.
+  /// An empty `fallback` means that there is no default.
   void add_text(Option option, const Place& place, const std::string& fallback);
   void add_choice(Option option, const Choice& choice, const void* defaults);
-  /// One of a few texts, in a std::optional.
+  /// A fixed list of strings, in a std::optional.
   void add_named_choice(Option option, const Place& place, const std::string& fallback, std::vector<std::string> names);
   void add_custom(std::vector<Option> options, Read read, Write write, Complete complete);
   void include(const Place& place, const UntypedOptionTable& part);
@@ -108,7 +110,7 @@ class UntypedOptionTable {
     Read read;
     Write write;        ///< may be empty
     Check check;        ///< may be empty
-    Complete complete;  ///< may be empty: the member is always set
+    Complete complete;  ///< may be empty if the member is always set
   };
 
   template <class Value>
@@ -120,16 +122,20 @@ class UntypedOptionTable {
   std::vector<Entry> entries_;
 };
 
-/// The options that fill a struct, each said once: its key, its member, its range, its help. From the table come the
-/// reader of YAML, the writer, the check of values that were set in C++, the command line and the reference.
+/// The options of a struct, each defined in one place: its key, member, range and help text. The table provides the
+/// YAML reader, the writer, the check of values set in C++, the command-line options and the reference documentation.
 ///
 ///     const auto table = OptionTable<Search>()
 ///         .number("beam_size", &Search::beam_size, {.least = 1}, "N", "hypotheses kept")
 ///         .flag("alignment", &Search::alignment, "report attention weights");
 ///     table.read(option_reader, search);
 ///
-/// A member has the option's type, and the struct's own value is then the default. Or it is a std::optional of that
-/// type, which tells whether the option was set, and the row has the default. complete() merges the settings of several
+/// A member has one of two types:
+///
+/// - the option's type: the default is the member's value in a default-constructed struct;
+/// - a std::optional of that type, which tells whether the option was set: the default is given in the table.
+///
+/// complete() merges the settings of several sources. A finished table is thread-safe.
 /// sources. A finished table is thread-safe.
 template <class T>
 class OptionTable {
@@ -138,7 +144,7 @@ class OptionTable {
   using Write = std::function<void(const T&, Json&)>;
   using Complete = std::function<void(T&, const T& behind)>;
 
-  /// Options from here on are listed under this title.
+  /// Lists the options that follow under this title.
   OptionTable& group(std::string title) {
     table_.set_group(std::move(title));
     return *this;
@@ -167,7 +173,7 @@ class OptionTable {
     return *this;
   }
 
-  /// An empty default is none.
+  /// An empty string means that there is no default.
   OptionTable& text(std::string name, std::string T::*member, std::string placeholder, std::string help) {
     table_.add_text({std::move(name), std::move(placeholder), std::move(help)}, place(member), defaults_.*member);
     return *this;
@@ -178,13 +184,13 @@ class OptionTable {
     return *this;
   }
 
-  /// One of a few names. Errors about one of `others` end with its advice.
+  /// A fixed list of names. The error about a value in `others` ends with its advice.
   template <class Value>
   OptionTable& choice(std::string name, Value T::*member,
                       std::vector<std::pair<std::string_view, std::type_identity_t<Value>>> choices,
                       std::string placeholder, std::string help, std::vector<OtherValue> others = {}) {
     UntypedOptionTable::Choice choice{
-        {offset(member)},  // of a std::optional, too: a choice may stand for one without a value
+        {offset(member)},  // also for a std::optional, since a choice may stand for "no value"
         {},
         {},
         [](const void* place, const void* values, std::size_t index) {
@@ -204,15 +210,15 @@ class OptionTable {
     return *this;
   }
 
-  /// One of a few texts, in a member that may be unset.
+  /// A fixed list of strings, in a member that may be unset.
   OptionTable& choice(std::string name, std::optional<std::string> T::*member, const std::string& fallback,
                       const std::vector<std::string>& names, std::string placeholder, std::string help) {
     table_.add_named_choice({std::move(name), std::move(placeholder), std::move(help)}, place(member), fallback, names);
     return *this;
   }
 
-  /// Adds options that none of the functions above fits. `write` may be empty for options that are never written, and
-  /// `complete` for options that are always set.
+  /// Adds options that no other function fits. `write` may be empty for options that are never written, and `complete`
+  /// for options that are always set.
   // NOLINTNEXTLINE(performance-unnecessary-value-param): they are moved
   OptionTable& custom(std::vector<Option> options, Read read, Write write = {}, Complete complete = {}) {
     UntypedOptionTable::Write untyped_write;
@@ -246,11 +252,13 @@ class OptionTable {
     return *this;
   }
 
-  /// Sets what `reader` has a key for. Error{kBadInput} names the key whose value is of another type or out of range.
+  /// Sets the members whose keys `reader` has. Throws Error{kBadInput} that names the key if a value has the wrong type
+  /// or is out of range.
   void read(OptionReader& reader, T& value) const { table_.read(reader, &value); }
-  /// Adds every option that is set to the object.
+  /// Adds every option that is set to the JSON object.
   void write(const T& value, Json& json) const { table_.write(&value, json); }
-  /// "beam_size is 0; it must be ..." for the first option whose value is out of range; empty if there is none.
+  /// Describes the first option whose value is out of range: "beam_size is 0; it must be ...". Returns an empty string
+  /// if there is none.
   std::string problem(const T& value) const { return table_.problem(&value); }
   /// Sets the members that are unset in `value` to their values in `behind`. Members that cannot be unset keep their
   /// values.

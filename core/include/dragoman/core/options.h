@@ -15,23 +15,23 @@
 
 namespace dragoman::core {
 
-/// What the value of an option may be.
+/// The permitted types of an option's value.
 template <class T>
 concept OptionValue = std::same_as<T, bool> || std::same_as<T, int> || std::same_as<T, std::int64_t> ||
     std::same_as<T, std::uint64_t> || std::same_as<T, double> || std::same_as<T, std::string>;
 
-/// Reads an options object key by key and then refuses what nobody asked for, so that a mistyped key is an error and
-/// not a default. Lists and objects are read from subtree().
+/// Reads an options object key by key. finish() then rejects keys that were not read, so a mistyped key is an error
+/// instead of a silent default. Use subtree() for lists and objects.
 ///
 ///     OptionReader options(json, "config.json: model");
 ///     config.d_model = options.get("d_model", 512);
 ///     options.finish();
 class OptionReader {
  public:
-  /// `where` names file and place for messages. `object` must outlive the reader; null counts as an empty object.
+  /// `where` names the file and place for messages. `object` must outlive the reader. Null counts as an empty object.
   OptionReader(const Json& object, std::string where);
 
-  /// The value of `key`, or `fallback` if it is absent. A value of the wrong type is an Error{kBadInput}.
+  /// Returns the value of `key`, or `fallback` if the key is absent. Throws Error{kBadInput} if the type is wrong.
   template <OptionValue T>
   T get(std::string_view key, T fallback) {
     const Json* value = find(key);
@@ -39,13 +39,13 @@ class OptionReader {
   }
   std::string get(std::string_view key, const char* fallback) { return get(key, std::string(fallback)); }
 
-  /// The value of `key`; an Error{kBadInput} if it is absent.
+  /// Returns the value of `key`. Throws Error{kBadInput} if the key is absent or the type is wrong.
   template <OptionValue T>
   T require_key(std::string_view key) {
     return convert<T>(key, find_required(key));
   }
 
-  /// One of `choices`; the error lists them.
+  /// Returns the value for the name at `key`, which must be one of `choices`. The error lists them.
   template <class Enum>
   Enum choice(std::string_view key, Enum fallback, const std::vector<std::pair<std::string_view, Enum>>& choices) {
     const Json* value = find(key);
@@ -56,13 +56,13 @@ class OptionReader {
   }
 
   bool has(std::string_view key) { return find(key) != nullptr; }
-  /// The sub-tree at `key` (null if absent), marked as read. The caller checks what is in it.
+  /// Returns the subtree at `key` (null if absent) and marks it as read. The caller validates its contents.
   const Json& subtree(std::string_view key);
-  /// A reader of the object at `key` (empty if absent); finish() it, too.
+  /// Returns a reader of the object at `key` (empty if absent). The caller must finish() it too.
   OptionReader child(std::string_view key);
-  /// Throws if `condition` does not hold: `where: key: message`.
+  /// Throws an Error with the message `where: key: message` unless `condition` holds.
   void check(bool condition, std::string_view key, std::string_view message) const;
-  /// Throws on a key that was never read, naming the nearest one that was.
+  /// Throws if a key was never read. The message suggests the nearest key that was.
   void finish() const;
 
   const std::string& where() const noexcept { return where_; }
@@ -72,7 +72,7 @@ class OptionReader {
   const Json& find_required(std::string_view key);
   template <OptionValue T>
   T convert(std::string_view key, const Json& value) const;
-  /// The index of the name that the value is.
+  /// Returns the index in `names` of the name that the value spells.
   std::size_t find_choice(std::string_view key, const Json& value, std::span<const std::string_view> names) const;
   [[noreturn]] void wrong_type(std::string_view key, const Json& value, std::string_view wanted) const;
 

@@ -11,43 +11,45 @@
 
 namespace dragoman::core {
 
-/// More threads than any machine has cores: a larger number is a mistake and not a wish.
+/// The largest permitted number of threads. No machine has more cores, so a larger number is a mistake.
 inline constexpr int kMaxThreads = 1024;
 
-/// How many threads `threads` asks for: itself, or default_threads() for 0. Error{kInvalidArgument} if it is negative
-/// or more than kMaxThreads.
+/// Returns `threads`, or default_threads() if it is 0. Throws Error{kInvalidArgument} if it is negative or above
+/// kMaxThreads.
 int thread_count(int threads);
 
-/// Starts a thread that runs `body`; nothing if the operating system has none to give (limits of processes or memory).
-/// As with std::thread, an exception that leaves `body` ends the program.
+/// Starts a thread that runs `body`. Returns nullopt if the operating system cannot start one (limit of processes or
+/// memory). As with std::thread, an exception that leaves `body` terminates the program.
 std::optional<std::jthread> try_start_thread(std::function<void()> body);
-/// The same where nothing can go on without the thread: Error{kIo} says what it was for and what to do.
+/// Like try_start_thread(), for threads that are indispensable. Throws Error{kIo} that names `purpose` and a remedy.
 std::jthread start_thread(std::string_view purpose, std::function<void()> body);
 
-/// Runs independent blocks of work. Callers cut the work into blocks whose number is a function of the shapes alone,
-/// never of the thread count, so that results have the same bits on any executor; or into any blocks where no bit
-/// depends on where it is cut.
+/// Runs independent blocks of work. To get the same bits on any executor, callers choose the number of blocks from the
+/// shapes alone and never from the thread count. If no bit depends on the boundaries, they may use any blocks.
+///
+///     const auto executor = make_executor(4);
+///     executor->for_each(rows, [&](std::int64_t row) { normalise(matrix, row); });
 class Executor {
  public:
   virtual ~Executor();
-  /// Calls body(i) once for each i in [0, blocks), in any order, possibly at the same time; returns when all are done.
-  /// An exception from a body reaches the caller (one of them, if several throw).
+  /// Calls body(i) once for each i in [0, blocks), in any order, possibly concurrently. Returns when all calls have
+  /// ended. If bodies throw, one of the exceptions is rethrown to the caller.
   virtual void for_each(std::int64_t blocks, FunctionRef<void(std::int64_t)> body) = 0;
   virtual int threads() const noexcept = 0;
 };
 
-/// Runs every block on the calling thread, in order. Stateless: may be shared.
+/// Runs every block on the calling thread, in order. It has no state and may be shared.
 class SequentialExecutor final : public Executor {
  public:
   void for_each(std::int64_t blocks, FunctionRef<void(std::int64_t)> body) override;
   int threads() const noexcept override { return 1; }
 };
 
-/// Runs blocks on a pool of `threads` threads, of which the caller's is one. Where the operating system refuses to
-/// start so many, there are fewer: results are the same. Several threads may call for_each() at the same time, and so
-/// may a body.
+/// Runs blocks on a pool of `threads` threads, including the caller's. If the operating system refuses to start all of
+/// them, the pool is smaller and the results are the same. Several threads may call for_each() at the same time, and
+/// bodies may call it too.
 ///
-/// Not TBB, whose scheduler (2021.8) ends the program by std::terminate when a worker of its own cannot start.
+/// This is not TBB, because its scheduler (2021.8) calls std::terminate when a worker thread cannot be started.
 class ParallelExecutor final : public Executor {
  public:
   explicit ParallelExecutor(int threads);
@@ -60,10 +62,10 @@ class ParallelExecutor final : public Executor {
   std::unique_ptr<Pool> pool_;
 };
 
-/// A SequentialExecutor for one thread, else a ParallelExecutor. `threads` as for thread_count().
+/// Returns a SequentialExecutor for one thread, otherwise a ParallelExecutor. `threads` is as for thread_count().
 std::unique_ptr<Executor> make_executor(int threads);
 
-/// Calls body(begin, end) for consecutive ranges of at most `block` that cover [0, count).
+/// Calls body(begin, end) for consecutive ranges of at most `block` elements that cover [0, count).
 template <class Body>
 void for_each_range(Executor& executor, std::int64_t count, std::int64_t block, Body&& body) {
   const std::int64_t blocks = (count + block - 1) / block;
@@ -73,7 +75,8 @@ void for_each_range(Executor& executor, std::int64_t count, std::int64_t block, 
   });
 }
 
-/// How many threads this process may keep busy: the affinity mask, cut to the cgroup's CPU quota; at least 1.
+/// Returns how many threads this process may keep busy: the size of the affinity mask, limited by the cgroup's CPU
+/// quota; at least 1.
 int default_threads();
 
 }  // namespace dragoman::core

@@ -9,20 +9,21 @@
 
 namespace dragoman::core {
 
-/// An earlier file that is about to be replaced together with others has a mark: a regular file of its name with this
-/// suffix, whose first line states this.
+/// The suffix of the mark of an earlier file that is about to be replaced together with others. A mark is a regular
+/// file with the name of that file and this suffix. Its first line states its purpose.
 inline constexpr std::string_view kSupersededSuffix = ".superseded";
 
-/// Publishes files that belong together, such as the two sides of parallel text. Each must be complete().
+/// Publishes files that belong together, such as the two sides of parallel text. complete() must have been called on
+/// each.
 ///
-/// Names are given one after the other, and a process may be killed between two. So each earlier file gets a mark
-/// before the first is replaced, and the mark is removed when the file is replaced itself. An earlier file among newer
-/// ones of the set always has a mark, and InputFile refuses files with a mark. The content that was to replace it is
-/// complete in its `.partial` file, which gets its name when the next OutputFile for it is made. If a file cannot be
-/// published, the error comes from its publish().
+/// The files get their names one after the other, and a process may be killed in between. Each earlier file therefore
+/// gets a mark before the first one is replaced, and loses it when it is replaced itself. While the set is mixed, every
+/// earlier file in it has a mark, and InputFile refuses files with a mark. The new content of such a file is complete
+/// in its `.partial` file, which the next OutputFile for this path publishes. If OutputFile::publish() of a file fails,
+/// its error is rethrown.
 ///
-/// A mark holds only while the set is mixed. A process that is killed before the first file is replaced, or before it
-/// removes the mark of a file that is, leaves marks that have no effect.
+/// A mark is valid only while the set is mixed. A process that is killed before it replaces the first file, or between
+/// replacing a file and removing its mark, leaves marks without effect.
 void publish_together(std::span<OutputFile* const> files);
 
 /// A file and its whole content.
@@ -35,11 +36,11 @@ struct FileContent {
 /// complete, as publish_together() describes.
 void write_together(std::span<const FileContent> files);
 
-/// Throws Error{kIo} if a file that is no mark, or a folder, has the name that a mark of one of the files would have.
-/// publish_together() calls it. Call it before the work that makes the files, too.
+/// Throws Error{kIo} if the name of a file's mark is taken by a folder or by a file that is not a mark.
+/// publish_together() calls it. Call it also before the work that produces the files.
 void require_places_for_marks(std::span<OutputFile* const> files);
 
-/// Returns whether the file has a mark that holds. Throws Error{kIo} if the mark cannot be read.
+/// Returns whether the file has a valid mark. Throws Error{kIo} if the mark cannot be read.
 bool is_superseded(const std::string& file);
 
 }  // namespace dragoman::core

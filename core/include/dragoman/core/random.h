@@ -8,24 +8,25 @@ namespace dragoman::core {
 
 using RandomBlock = std::array<std::uint32_t, 4>;
 
-/// Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011): a pure function from (key,
-/// counter) to 128 random bits. There is no generator state to save or share: the same key and counter give the same
-/// bits on every thread.
+/// Returns 128 random bits as a pure function of (key, counter): Philox4x32-10 (Salmon et al., "Parallel Random
+/// Numbers: As Easy as 1, 2, 3", SC 2011). There is no generator state to save or share: the same key and counter give
+/// the same bits on every thread.
 RandomBlock philox(std::array<std::uint32_t, 2> key, RandomBlock counter) noexcept;
 
-/// philox keyed by a 64-bit seed, with the counter {low and high half of `index`, low and high half of `stream`}.
+/// Returns philox() for a 64-bit seed as the key and the counter {low and high half of `index`, low and high half of
+/// `stream`}.
 RandomBlock random_block(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) noexcept;
 
-/// A double in [0, 1) with 53 random bits.
+/// Returns a double in [0, 1) with 53 random bits.
 double random_uniform(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) noexcept;
 
-/// A standard normal number (Box-Muller over one block).
+/// Returns a standard normal number (Box-Muller over one block).
 double random_normal(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) noexcept;
 
-/// An integer in [0, bound) without modulo bias worth mentioning (64-bit multiply-shift); bound must not be 0.
+/// Returns an integer in [0, bound) with negligible modulo bias (64-bit multiply-shift). `bound` must not be 0.
 std::uint64_t random_below(std::uint64_t bound, std::uint64_t seed, std::uint64_t stream, std::uint64_t index) noexcept;
 
-/// Fisher-Yates, a pure function of (seed, stream) and the size.
+/// Shuffles the items (Fisher-Yates). The permutation is a pure function of (seed, stream) and the number of items.
 void shuffle(std::span<std::uint32_t> items, std::uint64_t seed, std::uint64_t stream) noexcept;
 
 }  // namespace dragoman::core

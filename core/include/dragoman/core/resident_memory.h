@@ -4,7 +4,7 @@
 
 namespace dragoman::core {
 
-/// Bytes of this process that are in memory now; 0 where the system does not say. Any thread.
+/// Returns the resident memory of this process in bytes, or 0 if the system does not report it. Thread-safe.
 std::uint64_t resident_memory() noexcept;
 
 }  // namespace dragoman::core

@@ -5,8 +5,8 @@
 
 namespace dragoman::core {
 
-/// The stop of one run: requested by the caller, or by the run itself when a part of it fails, so that whatever waits
-/// for input, for room or for work ends with it.
+/// The stop source of one run. The caller requests the stop through its token, or the run requests it when a part of it
+/// fails. Everything that waits for input, for room or for work then ends.
 class RunStop {
  public:
   explicit RunStop(std::stop_token caller) : forward_(std::move(caller), Forward{source_}) {}

@@ -12,39 +12,40 @@ namespace dragoman::core {
 
 class SharedExecutor;
 
-/// Keeps track of idle threads, and sends them to executors that call for help.
+/// Keeps track of idle threads, and sends them to executors that request help.
 class ThreadLender {
  public:
   virtual ~ThreadLender();
-  /// Returns how many threads one borrower may have now; the threads that already help it count. It is called before
-  /// every shared piece of work, so it has to be cheap.
+  /// Returns how many threads one borrower may use now, including those that help it already. It is called before every
+  /// shared piece of work and must be cheap.
   virtual int idle() const noexcept = 0;
   /// Requests this number of further threads. Each of them calls borrower.join() and then help(), soon or never. There
   /// are no errors: a thread that cannot be sent does not come.
   virtual void call(SharedExecutor& borrower, int threads) noexcept = 0;
 };
 
-/// The executor of one thread, which shares blocks with threads that are idle meanwhile. It is for work of
-/// microseconds, and for threads that spend most of their time in blocks, since waking another thread costs as much as
-/// a small piece of work. Helpers poll for blocks, so passing one takes a fraction of a microsecond. A helper that
-/// finds none for kPatience leaves, and is called again when there are blocks. The operating system may give a helper's
-/// core to another process; this shows when the helper makes no progress between two polls, or does not finish a block
-/// in time. The borrowing thread then works without helpers for a while, and for longer each time that this happens
-/// again.
+/// An executor for one borrowing thread, which shares its blocks with threads that are idle. It is for pieces of work
+/// of microseconds, and for threads that spend most of their time in blocks: waking another thread costs as much as a
+/// small piece of work. Helpers poll for blocks, so passing a block takes a fraction of a microsecond. A helper that
+/// finds no block for kPatience leaves, and is called again when there are blocks.
+///
+/// The operating system may give a helper's core to another process. The executor notices when the helper makes no
+/// progress between two polls, or does not finish a block in time. The borrowing thread then works without helpers for
+/// a while, and for longer with each repetition.
 ///
 /// Only the borrowing thread may call for_each(). A body may call it too; the blocks of that call stay on its thread.
 class SharedExecutor final : public Executor {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Longer than a decoding loop's work between two kernels, and than the pause between sentences that arrive one at a
-  /// time; short compared with a core's other work.
+  /// Longer than the work of a decoding loop between two kernels, and than the pause between sentences that arrive one
+  /// at a time. Short compared with other work on a core.
   static constexpr std::chrono::microseconds kPatience{200};
 
-  /// The lender must outlive the executor; nullptr: it never shares.
+  /// The lender must outlive the executor. With nullptr the executor never shares.
   explicit SharedExecutor(ThreadLender* lender) : lender_(lender) {}
   SharedExecutor(const SharedExecutor&) = delete;
   SharedExecutor& operator=(const SharedExecutor&) = delete;
-  /// Nobody may help any more.
+  /// No helper may be present any more.
   ~SharedExecutor() override = default;
 
   // --- the borrowing thread ---
@@ -55,9 +56,9 @@ class SharedExecutor final : public Executor {
 
   // --- helpers ---
 
-  /// Records that one of the called threads has come. A helper calls it before help().
+  /// Records that one of the requested threads has come. A helper calls it before help().
   void join() noexcept;
-  /// Records that this number of the called threads will not come.
+  /// Records that this number of the requested threads will not come.
   void dismiss(int threads) noexcept { called_.fetch_sub(threads, std::memory_order_relaxed); }
   /// Runs blocks until `leave` returns true, or until there have been none for kPatience. Call join() first.
   void help(FunctionRef<bool()> leave) noexcept;
@@ -76,7 +77,7 @@ class SharedExecutor final : public Executor {
   void note_work(Clock::time_point start, int threads) noexcept;
   /// Runs blocks until there are no more, and returns their number.
   std::int64_t run_blocks() noexcept;
-  /// Takes the next block that no thread has begun, and returns it; -1 if there is none.
+  /// Takes the next block that no thread has begun and returns it, or -1 if there is none.
   std::int64_t take() noexcept;
   void run(std::int64_t block) noexcept;
   void wait_for_helpers(std::int64_t blocks, Clock::time_point start) noexcept;
@@ -85,24 +86,24 @@ class SharedExecutor final : public Executor {
   static constexpr std::size_t kLine = 64;
 
   ThreadLender* const lender_;
-  bool sharing_ = false;  ///< written by the borrowing thread while nobody else looks
+  bool sharing_ = false;  ///< written by the borrowing thread while no other thread reads it
   Clock::duration penalty_{};
-  /// The time inside for_each(), as one thread would take it, and the time outside, since the executor last decided
-  /// whether helpers are worth calling.
+  /// The time inside for_each(), as one thread would need it, and the time outside. Both count since the executor last
+  /// decided whether helpers are worth calling.
   Clock::duration inside_{};
   Clock::duration outside_{};
   Clock::time_point last_end_{};
   bool worth_helping_ = false;
   Clock::time_point alone_until_{};
-  /// The number of blocks that no thread has begun. Helpers poll it. A thread that lowers it has begun a block, and
-  /// reads the work.
+  /// The number of blocks that no thread has begun. Helpers poll it. A thread that decrements it has begun a block, and
+  /// reads `work_`.
   alignas(kLine) std::atomic<std::int64_t> open_ = 0;
   Work work_;
-  /// Blocks that helpers have ended.
+  /// The number of blocks that helpers have finished.
   alignas(kLine) std::atomic<std::int32_t> ended_ = 0;
   alignas(kLine) std::atomic<int> present_ = 0;
-  std::atomic<int> called_ = 0;        ///< and not here yet
-  std::atomic<bool> held_up_ = false;  ///< a helper was, since this was last looked at
+  std::atomic<int> called_ = 0;        ///< and not arrived yet
+  std::atomic<bool> held_up_ = false;  ///< a helper was held up since the last check
 };
 
 }  // namespace dragoman::core

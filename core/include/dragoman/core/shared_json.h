@@ -6,23 +6,23 @@
 
 namespace dragoman::core {
 
-/// An immutable Json tree as a value, for structs in headers that include json_fwd.h only. Copies share the tree and
-/// are compared by it. Any number of threads may read copies.
+/// An immutable Json tree with value semantics, for structs in headers that include only json_fwd.h. Copies share the
+/// tree; comparison compares the trees. Any number of threads may read copies.
 class SharedJson {
  public:
-  /// An empty object, which a moved-from value is, too.
+  /// An empty object. A moved-from value is one too.
   SharedJson() = default;
-  SharedJson(Json tree);  // NOLINT(google-explicit-constructor): stands for the tree
-  /// A tree without a value, where that is told from an empty object.
+  SharedJson(Json tree);  // implicit because it stands for the tree
+  /// Returns a null tree, for callers that distinguish it from an empty object.
   static SharedJson null();
 
   const Json& get() const noexcept;
-  /// Whether the tree has no elements.
+  /// Returns whether the tree has no elements.
   bool empty() const noexcept;
   bool operator==(const SharedJson& other) const;
 
  private:
-  std::shared_ptr<const Json> tree_;  ///< null: an empty object
+  std::shared_ptr<const Json> tree_;  ///< null stands for an empty object
 };
 
 }  // namespace dragoman::core

@@ -7,14 +7,15 @@
 
 namespace dragoman::core {
 
-/// The bytes that "500MB", "2GB" or "1GiB" stand for: a whole number and one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB.
-/// Nothing of any other text, of zero, and of more than 64 bits can count.
+/// Returns the number of bytes that "500MB", "2GB" or "1GiB" stands for: a whole number and one of B, kB, MB, GB, TB,
+/// KiB, MiB, GiB, TiB. Returns nullopt for any other text, for zero, and for sizes above 64 bits.
 std::optional<std::uint64_t> spelled_size(std::string_view text);
 
-/// What spelled_size() reads, for messages: "must be a whole number above 0 and a unit (...), as 500MB or 2GiB".
+/// Returns the format of spelled_size() for messages: "must be a whole number above 0 and a unit (...), as 500MB or
+/// 2GiB".
 std::string demand_of_size();
 
-/// "512 B", "1.5 MB", "4.0 GB": in powers of 1000.
+/// Returns a size in powers of 1000: "512 B", "1.5 MB", "4.0 GB".
 std::string describe_size(std::uint64_t bytes);
 
 }  // namespace dragoman::core

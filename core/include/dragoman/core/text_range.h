@@ -4,7 +4,7 @@
 
 namespace dragoman::core {
 
-/// Bytes [begin, end) of a text.
+/// The bytes [begin, end) of a text.
 struct TextRange {
   std::size_t begin = 0;
   std::size_t end = 0;

@@ -5,8 +5,8 @@
 
 namespace dragoman::core {
 
-/// An iterator over text that reports how far its reader has come. nlohmann-json does not tell the handlers of its
-/// events where in the text it is; all copies of the iterator that it is given move the same `furthest`.
+/// An iterator over text that records how far its reader has come. nlohmann-json does not tell its event handlers their
+/// position in the text. All copies of an iterator update the same `furthest`.
 class TrackedIterator {
  public:
   using iterator_category = std::input_iterator_tag;

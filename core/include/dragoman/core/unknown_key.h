@@ -8,8 +8,8 @@
 
 namespace dragoman::core {
 
-/// Thrown by OptionReader::finish(): an object has a key that was not read. The message guesses among the keys that
-/// were read; code that knows the other keys of the configuration can guess better.
+/// The error that OptionReader::finish() throws for a key that was not read. Its message suggests one of the keys that
+/// were read. Code that knows the other keys of the configuration can suggest better ones.
 class UnknownKey final : public Error {
  public:
   /// `where` and `key` are as in OptionReader, and `known` are the keys that were read.
@@ -26,13 +26,13 @@ class UnknownKey final : public Error {
   std::vector<std::string> known_;
 };
 
-/// The message of an unknown key: where it is and what may have been meant. `scope` and `known` are as in
+/// Returns the message for an unknown key: its place, and the suggested name. `scope` and `known` are as in
 /// did_you_mean().
 std::string describe_unknown_key(const UnknownKey& error, std::string_view scope,
                                  const std::vector<std::string>& known);
 
-/// The error again, with a message that takes all keys of the configuration into account: `all` are their paths, and
-/// `root` is how OptionReader::where() names the whole.
+/// Rethrows the error with a message that considers all keys of the configuration. `all` are their paths, and `root` is
+/// the name of the whole configuration in OptionReader::where().
 [[noreturn]] void rethrow_with_all_keys(const UnknownKey& error, std::string_view root, std::vector<std::string> all);
 
 }  // namespace dragoman::core

@@ -8,7 +8,7 @@ namespace dragoman::core {
 
 inline constexpr char32_t kReplacementCharacter = 0xFFFD;
 
-/// U+FEFF at the start of a file.
+/// U+FEFF, as it occurs at the start of a file.
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 struct DecodedCharacter {
@@ -18,19 +18,19 @@ struct DecodedCharacter {
 };
 
 /// Decodes the character that starts at `text[offset]`; offset < text.size(). An ill-formed sequence consumes its
-/// maximal subpart (Unicode 15, section 3.9, "U+FFFD Substitution of Maximal Subparts"), as ICU, browsers and Python
-/// do.
+/// maximal subpart (Unicode 15, section 3.9, "U+FFFD Substitution of Maximal Subparts"), as in ICU, browsers and
+/// Python.
 DecodedCharacter decode_utf8(std::string_view text, std::size_t offset) noexcept;
 
-/// Offset of the first ill-formed byte, or npos.
+/// Returns the offset of the first ill-formed byte, or npos.
 std::size_t find_invalid_utf8(std::string_view text) noexcept;
 
-/// Replaces each ill-formed sequence by U+FFFD; returns how many there were. Valid text is not touched or copied.
+/// Replaces each ill-formed sequence by U+FFFD and returns the number of replacements. Valid text is not copied.
 std::size_t replace_invalid_utf8(std::string& text);
 
 void append_utf8(std::string& text, char32_t code_point);
 
-/// Number of bytes of the character that `first` starts, 1 for a byte that cannot start one.
+/// Returns the length in bytes of the character that starts with the byte `first`, or 1 if no character starts with it.
 constexpr std::size_t utf8_length(unsigned char first) noexcept {
   return first < 0xC2 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 1;
 }

@@ -7,8 +7,9 @@
 
 namespace dragoman::core {
 
-/// A value that is replaced while other threads read it. Readers take no lock, and every version lives as long as the
-/// object, so a reference to a version stays valid. Meant for values that are replaced seldom: nothing is freed before.
+/// A value that is replaced while other threads read it. Readers take no lock. Every version lives as long as the
+/// object, so a reference to a version stays valid. Because no version is freed earlier, use it for values that rarely
+/// change.
 template <class Value>
 class Versioned {
  public:
@@ -16,11 +17,11 @@ class Versioned {
   Versioned(const Versioned&) = delete;
   Versioned& operator=(const Versioned&) = delete;
 
-  /// The newest version. Thread-safe.
+  /// Returns the newest version. Thread-safe.
   const Value& get() const noexcept { return *newest_.load(std::memory_order_acquire); }
 
-  /// Calls change(value) with a copy of the newest version and publishes that. If it throws, nothing has changed.
-  /// Thread-safe; changes are made one after the other.
+  /// Calls change(value) with a copy of the newest version and publishes the copy. If `change` throws, the value is
+  /// unchanged. Thread-safe; concurrent updates are serialised.
   template <class Change>
   void update(Change&& change) {
     const std::lock_guard lock(mutex_);
