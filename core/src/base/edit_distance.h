@@ -5,11 +5,11 @@
 
 namespace dragoman::core {
 
-/// How many characters must be inserted, removed or replaced to make one text of the other. Takes the product of the
-/// lengths.
+/// Returns the Levenshtein distance: the number of characters to insert, remove or replace to turn one text into the
+/// other. Takes time proportional to the product of the lengths.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The largest edit_distance() between a word and what may have been meant by it.
+/// Returns the largest edit_distance() at which another word still counts as a typo of `word`.
 std::size_t furthest_distance(std::string_view word) noexcept;
 
 }  // namespace dragoman::core

@@ -6,7 +6,7 @@ namespace dragoman::core {
 namespace {
 
 constexpr auto kForeignNames = std::to_array<ForeignName>({
-    // How long, and in which batches. fairseq, Marian, OpenNMT, Sockeye, Hugging Face, Lightning.
+    // Lengths and batches: fairseq, Marian, OpenNMT, Sockeye, Hugging Face, Lightning.
     {"max_tokens", "training.batch_tokens batch_tokens"},
     {"tokens_per_batch", "training.batch_tokens batch_tokens"},
     {"batch_size", "training.batch_tokens batch_tokens", "which counts tokens"},
@@ -100,7 +100,7 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"lora_r", "training.lora.rank"},
     {"lora_alpha", "training.lora.alpha"},
     {"target_modules", "training.lora.targets"},
-    // When something is reported, saved and validated.
+    // Reporting, saving and validating.
     {"log_interval", "training.report_every"},
     {"log_every", "training.report_every"},
     {"logging_steps", "training.report_every"},
@@ -271,7 +271,7 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"gpu_ranks", "device"},
     {"devices", "device"},
     {"device_ids", "device"},
-    // Searches.
+    // Search.
     {"beam", "beam_size validation.beam_size"},
     {"beams", "beam_size validation.beam_size"},
     {"num_beams", "beam_size validation.beam_size"},

@@ -9,7 +9,8 @@
 namespace dragoman::core {
 namespace {
 
-/// SplitMix64 (Steele et al. 2014): numbers that look random from any seed. Odd, so that no seed multiplies by zero.
+/// SplitMix64 (Steele et al. 2014): returns a pseudo-random value for any seed. It is odd, so a seed never multiplies
+/// by zero.
 std::uint64_t scatter(std::uint64_t seed) noexcept {
   seed += 0x9E3779B97F4A7C15u;
   seed = (seed ^ (seed >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -17,7 +18,8 @@ std::uint64_t scatter(std::uint64_t seed) noexcept {
   return (seed ^ (seed >> 31)) | 1;
 }
 
-/// Where a sandbox forbids getrandom(): what a stranger cannot easily know, which is better than a constant.
+/// The fallback where a sandbox forbids getrandom(): values that an attacker cannot easily know, which is better than a
+/// constant.
 std::uint64_t circumstances() noexcept {
   const auto now = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
   return now ^ (static_cast<std::uint64_t>(::getpid()) << 32) ^ reinterpret_cast<std::uintptr_t>(&now);
@@ -25,7 +27,7 @@ std::uint64_t circumstances() noexcept {
 
 }  // namespace
 
-// Before all other objects of the library, whose constructors might hash.
+// Initialised before all other objects of the library, whose constructors might hash.
 [[gnu::init_priority(101)]] HashSeeds hash_seeds;
 
 HashSeeds::HashSeeds() noexcept {

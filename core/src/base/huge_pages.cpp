@@ -34,7 +34,7 @@ void* map_pages(std::size_t bytes) {
   void* mapped = ::mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
   if (slack == 0) return mapped;
-  // What lies before the first boundary and behind the block goes back.
+  // Unmap the parts before the first boundary and after the block.
   auto* begin = static_cast<char*>(mapped);
   const std::size_t before = (kHugePage - reinterpret_cast<std::uintptr_t>(begin) % kHugePage) % kHugePage;
   char* data = begin + before;

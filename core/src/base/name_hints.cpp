@@ -8,10 +8,10 @@
 namespace dragoman::core {
 namespace {
 
-constexpr std::size_t kMaxWord = 64;  // the distance takes the product of the lengths
+constexpr std::size_t kMaxWord = 64;  // computing the distance takes the product of the lengths
 constexpr std::size_t kMaxGuesses = 3;
 
-/// The form in which names are compared: `--Max-Len` is max_len.
+/// Returns the form in which names are compared: `--Max-Len` becomes max_len.
 std::string normal_form(std::string_view name) {
   std::string result(name.substr(std::min(name.find_first_not_of('-'), name.size())));
   std::ranges::transform(result, result.begin(), [](char c) {
@@ -26,7 +26,7 @@ std::string_view last_part(std::string_view path) {
 }
 
 struct Candidate {
-  std::string name;    ///< as it is known
+  std::string name;    ///< as in `known`
   std::string normal;  ///< normal_form() of it
   bool in_section = false;
   bool below_section = false;
@@ -34,7 +34,7 @@ struct Candidate {
   std::string_view last() const { return last_part(normal); }
 };
 
-/// Known names and the sections that contain them, each once, in their order.
+/// Returns the known names and the sections that contain them, each once, in their order.
 std::vector<Candidate> candidates_of(std::string_view scope, const std::vector<std::string>& known) {
   const std::string inside = scope.empty() ? std::string() : normal_form(scope) + ".";
   std::vector<Candidate> all;
@@ -63,7 +63,8 @@ Guesses names_where(const std::vector<Candidate>& candidates, const Condition& c
   return names;
 }
 
-/// The candidates for one of our names in the table: what has the end of the name in the section, or else the name.
+/// Returns the candidates for one of Dragoman's names: those in the section whose last part matches, otherwise the name
+/// itself.
 Guesses known_as(std::string_view ours, const std::vector<Candidate>& candidates) {
   const std::string wanted = normal_form(ours);
   const std::string_view last = last_part(wanted);
@@ -91,7 +92,7 @@ NameHint foreign_hint(const std::string& word, const std::vector<Candidate>& can
   return hint;
 }
 
-/// The names whose last part is the closest to the word, if it is no further away than that.
+/// Returns the names whose last part is closest to the word, if the distance is at most `furthest`.
 Guesses close_names(const std::string& word, const std::vector<Candidate>& candidates, bool in_section,
                     std::size_t furthest) {
   std::string_view nearest;
@@ -129,7 +130,7 @@ NameHint hint_name(std::string_view word, std::string_view scope, const std::vec
   if (auto same = names_where(candidates, [&](const Candidate& c) { return c.last() == wanted; }); !same.empty())
     return {std::move(same)};
   if (NameHint foreign = foreign_hint(wanted, candidates); !foreign.names.empty()) return foreign;
-  constexpr std::size_t kTwoLetters = 2, kFourLetters = 4;  // of fewer letters all names are close
+  constexpr std::size_t kTwoLetters = 2, kFourLetters = 4;  // all shorter names are close
   const std::size_t one_error = wanted.size() > kTwoLetters ? 1 : 0;
   if (auto close = close_names(wanted, candidates, true, one_error); !close.empty()) return {std::move(close)};
   if (auto alike = names_that_begin_alike(wanted, candidates); !alike.empty()) return {std::move(alike)};

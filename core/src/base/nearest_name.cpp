@@ -28,7 +28,7 @@ std::size_t furthest_distance(std::string_view word) noexcept {
 
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates) {
   constexpr std::size_t kLongestWord = 64;
-  if (word.size() > kLongestWord) return {};  // the distance takes the product of the lengths
+  if (word.size() > kLongestWord) return {};  // computing the distance takes the product of the lengths
   std::string best;
   std::size_t best_distance = furthest_distance(word) + 1;
   for (const std::string& candidate : candidates) {

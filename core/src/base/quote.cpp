@@ -13,8 +13,8 @@ bool is_control(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0);
 }
 
-/// Line and paragraph separators, and the marks with which text can be made to read otherwise than it is (Unicode
-/// Technical Report 36, section 2.1).
+/// Returns whether the character is a line or paragraph separator, or a mark that can make text look different from
+/// what it is (Unicode Technical Report 36, section 2.1).
 bool misleads(char32_t c) {
   return c == 0x061C || (c >= 0x200E && c <= 0x200F) || (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) ||
          c == 0xFEFF;
@@ -39,7 +39,7 @@ void append_escaped(std::string& out, std::string_view bytes, const DecodedChara
 std::string printable(std::string_view text, std::size_t longest) {
   constexpr std::string_view kCut = "...";
   std::string shown;
-  std::size_t fits = 0;  // length of what may stay if the text must be cut
+  std::size_t fits = 0;  // length of the part that is kept if the text must be cut
   for (std::size_t i = 0; i < text.size();) {
     const DecodedCharacter character = decode_utf8(text, i);
     const std::string_view bytes = text.substr(i, character.length);

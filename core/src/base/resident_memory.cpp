@@ -11,7 +11,7 @@ std::uint64_t resident_memory() noexcept {
   struct Close {
     void operator()(std::FILE* file) const noexcept { std::fclose(file); }
   };
-  // In pages: all that the process has, and of that what is in memory.
+  // The fields, in pages: the size of the process, and the part of it that is resident.
   const std::unique_ptr<std::FILE, Close> file(std::fopen("/proc/self/statm", "re"));
   unsigned long all = 0;
   unsigned long resident = 0;

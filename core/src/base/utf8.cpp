@@ -8,7 +8,7 @@ struct ByteRange {
   unsigned char high;
 };
 
-/// The range that the second byte must lie in (Unicode 15, table 3-7).
+/// Returns the permitted range of the second byte (Unicode 15, table 3-7).
 constexpr ByteRange second_byte_range(unsigned char first) noexcept {
   switch (first) {
     case 0xE0:

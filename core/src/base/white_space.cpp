@@ -5,7 +5,7 @@
 namespace dragoman::core {
 namespace {
 
-/// Where the last character of the text begins; the text is not empty.
+/// Returns the offset of the last character of the text, which must not be empty.
 std::size_t last_character(std::string_view text) noexcept {
   constexpr std::size_t kLongest = 4;
   std::size_t begin = text.size() - 1;

@@ -13,7 +13,7 @@
 namespace dragoman::core {
 namespace {
 
-constexpr int kGzipWindow = 15 + 16;  // zlib's way to ask for gzip's header and sum
+constexpr int kGzipWindow = 15 + 16;  // requests a gzip header and checksum from zlib
 
 std::string gzip_member(std::string_view text) {
   z_stream stream{};
@@ -22,7 +22,7 @@ std::string gzip_member(std::string_view text) {
   const std::unique_ptr<z_stream, decltype(&deflateEnd)> ended(&stream, &deflateEnd);
   std::string member;
   std::string block(kFileBlock, '\0');
-  // zlib counts in 32 bits, so a long text goes in by parts.
+  // zlib counts in 32 bits, so a long text is passed in parts.
   for (bool last = false; !last;) {
     const std::string_view part = text.substr(0, kFileBlock);
     text.remove_prefix(part.size());
@@ -47,7 +47,7 @@ std::string zstd_frame(std::string_view text) {
   return frame;
 }
 
-/// Takes the text of the members one after the other and remembers the last place where the file could be continued.
+/// Receives the text of the members in order, and remembers the last point after which the file could be continued.
 class MemberCounter {
  public:
   explicit MemberCounter(std::uint64_t most) : most_(most) {}

@@ -6,7 +6,7 @@
 
 namespace dragoman::core {
 
-/// An open file of the operating system, closed at the end of its life if it is owned.
+/// A file descriptor. If it is owned, the destructor closes it.
 class Descriptor {
  public:
   Descriptor(int fd, bool owned) noexcept : fd_(fd), owned_(owned) {}
@@ -15,7 +15,7 @@ class Descriptor {
   ~Descriptor() { close(); }
 
   int get() const noexcept { return fd_; }
-  /// Returns 0, or the error that the operating system reports late.
+  /// Closes an owned descriptor. Returns 0, or the error that the operating system reports only now.
   int close() noexcept;
 
  private:
@@ -23,16 +23,17 @@ class Descriptor {
   bool owned_;
 };
 
-/// read(2) through interruptions; 0 is the end. Error{kIo} names `name`.
+/// Calls read(2), again if it is interrupted. Returns 0 at the end. Throws Error{kIo} that includes `name`.
 std::size_t read_some(int fd, char* data, std::size_t size, const std::string& name);
 
-/// Whether the path (not a link there) still leads to the open file, which somebody may have renamed or replaced.
+/// Returns whether `path`, without following a final link, still names the open file, which may have been renamed or
+/// replaced.
 bool still_called(const std::string& path, int fd) noexcept;
 
-/// `given` if it can ever be requested, else what set_default_stop() was given.
+/// Returns `given` if a stop can ever be requested through it, otherwise default_stop().
 std::stop_token stop_or_default(std::stop_token given);
 
-/// The text of an error number.
+/// Returns the text of an errno value.
 std::string describe_error(int error);
 
 }  // namespace dragoman::core

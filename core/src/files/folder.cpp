@@ -29,7 +29,7 @@ fs::path parent_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-/// Which folder a name stands for at this moment.
+/// The folder that a name stands for at this moment.
 struct Identity {
   dev_t device = 0;
   ino_t inode = 0;
@@ -42,7 +42,7 @@ std::optional<Identity> identity_of(const fs::path& path) {
   return Identity{status.st_dev, status.st_ino};
 }
 
-/// What is done to a folder of this name must not be done to another one.
+/// Rejects links, because an operation on a folder of this name must not change another folder.
 void require_no_link(const fs::path& folder) {
   std::error_code ignored;
   require(!fs::is_symlink(folder, ignored), ErrorCode::kIo, "{}: is in the way: it is a link; remove it",
@@ -63,7 +63,7 @@ void rename_path(const fs::path& from, const fs::path& to) {
   require(!error, ErrorCode::kIo, "{}: cannot rename to {}: {}", from.string(), to.string(), error.message());
 }
 
-/// False where the file system cannot.
+/// Returns false if the file system does not support it.
 bool exchange(const fs::path& a, const fs::path& b) {
   const int status = ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE);
   const int error = errno;
@@ -114,7 +114,7 @@ FileLock lock_folder(const fs::path& folder) {
       FileLock lock = FileLock::acquire(folder);
       if (identity_of(folder) == before) return lock;
     } catch (const Error&) {
-      // Whoever held it may have removed or renamed it before it could be opened.
+      // The previous holder may have removed or renamed the folder before it could be opened.
       if (identity_of(folder) == before) throw;
     }
   }
@@ -123,7 +123,7 @@ FileLock lock_folder(const fs::path& folder) {
 void sync_folder(const fs::path& folder) {
   const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   int error = errno;
-  // A folder that may be written to but not read cannot be opened, and so not synced.
+  // A folder that is writable but not readable cannot be opened, and so cannot be synced.
   if (fd < 0 && error == EACCES) return;
   require(fd >= 0, ErrorCode::kIo, "{}: cannot open the folder: {}", folder.string(), describe_error(error));
   const int status = ::fsync(fd);
@@ -152,7 +152,7 @@ void remove_folder(const fs::path& folder) noexcept {
     std::error_code ignored;
     fs::remove_all(folder, ignored);
   } catch (const std::bad_alloc&) {
-    // What cannot be removed now stays as it is; destructors call this.
+    // Destructors call this, so whatever cannot be removed stays.
   }
 }
 
@@ -169,7 +169,7 @@ void recover_replaced(const fs::path& target, const FolderRemover& remove) {
 void require_not_in_the_way(const fs::path& input, const fs::path& output) {
   std::error_code ignored;
   fs::path place = fs::weakly_canonical(output, ignored);
-  if (!place.has_filename()) place = place.parent_path();  // of "name/"
+  if (!place.has_filename()) place = place.parent_path();  // for "name/"
   for (const std::string_view suffix : {kPartialSuffix, kReplacedSuffix}) {
     const fs::path scratch = with_suffix(place, suffix);
     require(!fs::equivalent(input, scratch, ignored), ErrorCode::kInvalidArgument,
@@ -183,7 +183,7 @@ StagedFolder::StagedFolder(const fs::path& target, FolderRemover remove)
   require_no_link(staging_);
   if (identity_of(target_)) target_lock_ = FileLock::acquire(target_);
   lock_ = lock_empty();
-  recover_replaced(target_, remove_);  // of a killed process: who lives would hold the lock
+  recover_replaced(target_, remove_);  // left by a killed process: a live one would hold the lock
   if (!target_lock_ && identity_of(target_)) target_lock_ = FileLock::acquire(target_);
 }
 
@@ -195,7 +195,7 @@ FileLock StagedFolder::lock_empty() const {
   for (;;) {
     FileLock lock = lock_folder(staging_);
     if (is_empty_or_missing(staging_)) return lock;
-    // Nobody holds it: a killed process left it.
+    // The lock is free, so a killed process left it.
     remove_(staging_);
     require(is_empty_or_missing(staging_), ErrorCode::kIo,
             "{}: cannot be cleared away; look at what it holds and remove it", staging_.string());
@@ -207,11 +207,11 @@ void StagedFolder::commit() {
   sync_folder(staging_);
   const fs::path replaced = put_in_place();
   committed_ = true;
-  sync_folder(parent_of(target_));  // before what was there is removed: a power cut must not bring its name back
+  sync_folder(parent_of(target_));  // before the old content is removed: a power failure must not restore its name
   if (!replaced.empty()) remove_(replaced);
 }
 
-/// Afterwards `target_` is what `staging_` was. Returns where the old one is.
+/// Moves `staging_` to `target_`. Returns the path of the old folder.
 fs::path StagedFolder::put_in_place() {
   if (is_empty_or_missing(target_)) {
     rename_path(staging_, target_);

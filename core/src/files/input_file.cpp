@@ -28,20 +28,20 @@ namespace {
 
 namespace io = boost::iostreams;
 
-/// The name of the open file, whichever links led to it; empty if it is not known.
+/// Returns the name of the open file with all links resolved, or an empty string if it is unknown.
 std::string name_behind_links(int fd) {
   std::array<char, 4096> target{};
   const ssize_t size = ::readlink(fmt::format("/proc/self/fd/{}", fd).c_str(), target.data(), target.size());
   return {target.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
 }
 
-/// Whether it is called `<something>.partial`: what an OutputFile may be writing.
+/// Returns whether the name ends in `.partial`, so that an OutputFile may be writing the file.
 bool is_partial_file(std::string_view name) {
   if (name.ends_with(kJobSuffix)) name.remove_suffix(kJobSuffix.size());
   return name.ends_with(kPartialSuffix);
 }
 
-/// What an InputFile reads from.
+/// The source of an InputFile.
 class Input {
  public:
   Input(std::string name, int fd, bool owned, std::stop_token stop)
@@ -63,7 +63,7 @@ class Input {
         name_, real_name, kSupersededSuffix);
   }
   std::size_t read(char* data, std::size_t size) const {
-    // A named pipe was opened without waiting for its writer, so the first read must.
+    // A named pipe was opened without waiting for its writer, so the first read must wait.
     if (!regular_ && (stop_.stop_possible() || named_pipe_)) wait();
     const std::size_t got = read_some(descriptor_.get(), data, size, name_);
     taken_ += got;
@@ -71,7 +71,7 @@ class Input {
   }
   const std::string& name() const { return name_; }
   std::uint64_t size() const { return size_; }
-  /// Bytes read so far.
+  /// Returns the number of bytes read so far.
   std::uint64_t taken() const { return taken_; }
   bool is_regular() const { return regular_; }
 
@@ -93,7 +93,7 @@ class Input {
   mutable std::uint64_t taken_ = 0;
 };
 
-/// Opens a file without waiting for anybody: a named pipe may never get a writer.
+/// Opens a file without waiting, since a named pipe may never get a writer.
 int open_input(const std::filesystem::path& path) {
   require(!path.empty(), ErrorCode::kInvalidArgument, "the name of a file to read is empty; name one");
   require_no_nul(path);
@@ -108,14 +108,15 @@ int open_input(const std::filesystem::path& path) {
 bool is_gzip(std::string_view head) {
   return head.starts_with("\x1f\x8b");
 }
-/// A frame, or a skippable one, with which pzstd begins its files (RFC 8878, section 3.1.2).
+/// Returns whether the input starts with a frame, or with a skippable frame, as files of pzstd do (RFC 8878, section
+/// 3.1.2).
 bool is_zstd(std::string_view head) {
   const bool skippable =
       head.size() >= 4 && (static_cast<unsigned char>(head[0]) & 0xF0U) == 0x50U && head.substr(1, 3) == "\x2a\x4d\x18";
   return skippable || head.starts_with("\x28\xb5\x2f\xfd");
 }
 
-/// What would be taken for text, although no text in UTF-8 begins so.
+/// The first bytes of a format that would be read as text, although no UTF-8 text starts with them.
 struct ForeignHead {
   std::string_view head;
   std::string_view name;
@@ -135,20 +136,20 @@ constexpr ForeignHead kForeignHeads[] = {
     {"\xFF\xFE", kUtf16, kToUtf8},
     {"\xFE\xFF", kUtf16, kToUtf8}};
 
-/// File formats that are zip archives inside, by the end of the name of their first member:
-/// torch.save() since torch 1.6, and numpy.savez().
+/// File formats that are zip archives, recognised by the end of the name of their first member: torch.save() since
+/// torch 1.6, and numpy.savez().
 struct ZipFile {
   std::string_view first_file;
   std::string_view name;
 };
 constexpr ZipFile kZipFiles[] = {{"/data.pkl", "a PyTorch file"}, {".npy", "a NumPy file (.npz)"}};
 
-/// Where the name of the first file is in a zip archive, and where the size of that name is (PKWARE's APPNOTE 6.3,
-/// section 4.3.7).
+/// The offsets of the first file's name in a zip archive, and of that name's size (PKWARE's APPNOTE 6.3, section
+/// 4.3.7).
 constexpr std::size_t kZipName = 30;
 constexpr std::size_t kZipNameSize = 26;
 
-/// Throws for zip archives that are not there to be unpacked. `head` is the file's beginning.
+/// Throws for zip archives that must not be unpacked. `head` is the file's beginning.
 void refuse_zip_file(std::string_view head, const std::string& name) {
   if (head.size() < kZipName) return;
   const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(head[i])); };
@@ -162,7 +163,7 @@ void require_text(std::string_view head, const std::string& name) {
     require(!head.starts_with(foreign.head), ErrorCode::kBadInput, "{}: is {}; {}", name, foreign.name, foreign.remedy);
 }
 
-/// Feeds a decompressor: first the bytes that were read to recognise the format, then the descriptor.
+/// Feeds a decompressor: first with the bytes read to detect the format, then from the descriptor.
 class RawSource {
  public:
   using char_type = char;
@@ -199,7 +200,7 @@ struct InputFile::Impl {
   Impl(std::string name, int fd, bool owned, std::stop_token stop)
       : input(std::move(name), fd, owned, std::move(stop)) {}
 
-  /// At the first read, so that making the object never waits.
+  /// Detects the format at the first read, so that the constructor never waits.
   void recognise() {
     recognised = true;
     read_head(4);
@@ -218,7 +219,7 @@ struct InputFile::Impl {
     stream->exceptions(std::ios::badbit);
   }
 
-  /// Makes the head so long, unless the file is shorter.
+  /// Extends `head` to `size` bytes, or to the whole file if it is shorter.
   void read_head(std::size_t size) {
     std::size_t got = head.size();
     head.resize(size);
@@ -305,7 +306,7 @@ bool LineReader::fill() {
 bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
   if (a == "-" || b == "-") return false;
   std::error_code error;
-  // Devices and pipes are no files that one could replace: a terminal may be read and written.
+  // Devices and pipes are not files that could be replaced: a terminal may be read and written.
   if (std::filesystem::is_other(a, error)) return false;
   if (std::filesystem::equivalent(a, b, error) && !error) return true;
   const auto resolved_a = std::filesystem::weakly_canonical(a, error);
@@ -338,7 +339,7 @@ bool LineReader::next(std::string& line) {
   }
   if (line_number_ == 0 && line.starts_with(kByteOrderMark)) {
     line.erase(0, kByteOrderMark.size());
-    any = whole || !line.empty();  // a mark and nothing else is a text without lines
+    any = whole || !line.empty();  // a byte order mark alone is a text without lines
   }
   line_number_ += any ? 1 : 0;
   return any;

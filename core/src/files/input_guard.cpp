@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether `inner` is there, and somewhere below the folder `outer`.
+/// Returns whether `inner` exists and is below the folder `outer`.
 bool lies_in(const fs::path& inner, const fs::path& outer) {
   std::error_code error;
   const fs::path whole = fs::canonical(inner, error);
@@ -22,7 +22,7 @@ bool lies_in(const fs::path& inner, const fs::path& outer) {
 
 void require_not_appended_to(const fs::path& input) {
   std::error_code ignored;
-  // One that is empty is the shell's `> FILE`, which has nothing that would be read again.
+  // An empty one is the shell's `> FILE`, which contains nothing that would be read again.
   const bool appended = same_file(input, "/proc/self/fd/1") && fs::file_size(input, ignored) > 0;
   require(!appended, ErrorCode::kInvalidArgument, "standard output is the input {}; write to another file",
           input.string());

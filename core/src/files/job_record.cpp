@@ -30,7 +30,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t begin = 0;;) {
     const std::size_t end = text.find('\n', begin);
-    if (end == std::string::npos) return lines;  // a line that a killed process left unfinished counts for nothing
+    if (end == std::string::npos) return lines;  // an incomplete line, left by a killed process, is ignored
     lines.push_back(text.substr(begin, end - begin));
     begin = end + 1;
   }
@@ -50,7 +50,7 @@ void JobRecord::claim(bool needed) {
   made_ = !existed;
 }
 
-/// Through the descriptor, which holds the lock.
+/// Reads through the descriptor that holds the lock.
 std::string JobRecord::read() const {
   constexpr std::size_t kLargest = std::size_t{1} << 30;
   constexpr std::size_t kBlock = std::size_t{1} << 16;

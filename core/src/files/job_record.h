@@ -8,28 +8,28 @@
 
 namespace dragoman::core {
 
-/// `<path>.partial.job`: what a partial file is of, and how far the job has come. The first line is the identity, each
-/// further one a note. Whoever holds the lock of the partial file may write it.
+/// The file `<path>.partial.job`, which identifies the job of a partial file and records its progress. The first line
+/// is the identity, and each further line is a note. Only the holder of the partial file's lock may write it.
 class JobRecord {
  public:
   explicit JobRecord(std::string path) : path_(std::move(path)), descriptor_(-1, false) {}
   JobRecord(const JobRecord&) = delete;
   JobRecord& operator=(const JobRecord&) = delete;
-  /// Leaves no file that was only claimed.
+  /// Removes a file that was only claimed.
   ~JobRecord();
 
-  /// Opens and locks the file and changes nothing in it, so that it shows before any work is done whether it can be
-  /// written; if it is not there, it is made if it is `needed`. Throws as open_own_file().
+  /// Opens and locks the file without changing it, so that an unwritable file is detected before any work is done. If
+  /// it does not exist, it is created if `needed`. Throws like open_own_file().
   void claim(bool needed);
-  /// Begins a new record in the file that was claimed.
+  /// Starts a new record in the claimed file.
   void create(std::string_view identity);
-  /// Reads the record that was claimed and goes on with it. Error{kInvalidArgument} if there is none or if it is of
-  /// another job than `identity`: the message names `partial` and, of JSON objects, the keys that differ.
+  /// Reads the claimed record and continues it. Throws Error{kInvalidArgument} if there is none, or if it is of another
+  /// job than `identity`. The message names `partial` and, if both identities are JSON objects, the keys that differ.
   void resume(std::string_view identity, const std::string& partial);
   const std::vector<std::string>& notes() const noexcept { return notes_; }
-  /// Does nothing without a record. A note that the disk refuses is lost.
+  /// Appends a note. Does nothing without a record. A note that cannot be written is lost.
   void note(std::string_view line);
-  /// Removes the file that was claimed, and not one that has taken its name since.
+  /// Removes the claimed file, but not another file that has taken its name since.
   void remove() noexcept;
 
  private:

@@ -30,13 +30,13 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-/// How often a compressed file's pending lines are written although they do not fill a member.
+/// The interval after which the pending lines of a compressed file are written although they do not fill a member.
 constexpr std::chrono::seconds kMemberInterval{5};
 
-/// Where bytes go that are written directly.
+/// The target of output that is written directly.
 struct DirectOutput {
   Descriptor descriptor;
-  /// Pipes, sockets and terminals: whoever reads may keep a writer waiting.
+  /// For pipes, sockets and terminals, whose reader may delay a writer.
   bool may_wait;
 };
 
@@ -52,7 +52,7 @@ DirectOutput open_descriptor(int number, const std::string& name) {
   return {Descriptor(fd, true), may_wait(fd)};
 }
 
-/// A named pipe without a reader is tried again and again, so that a stop request ends the wait.
+/// Opens a device. For a named pipe without a reader it tries again and again, so that a stop request ends the wait.
 DirectOutput open_device(const OutputTarget& target, const std::string& name, const std::stop_token& stop) {
   constexpr int kMilliseconds = 50;
   for (;;) {
@@ -69,7 +69,7 @@ DirectOutput open_device(const OutputTarget& target, const std::string& name, co
   }
 }
 
-/// The new file shall be open to the same people as the one that it replaces.
+/// Gives the new file the owner and permissions of the file that it replaces.
 void take_over_permissions(int fd, const OutputTarget::Owner& owner) {
   [[maybe_unused]] const int changed = ::fchown(fd, owner.user, owner.group);  // only root may give files away
   ::fchmod(fd, owner.mode);
@@ -124,8 +124,8 @@ struct OutputFile::Impl {
     existed = holds_something;
   }
 
-  /// The partial file is complete, and others of its set have their names: whatever becomes of this job, it gets its
-  /// own.
+  /// Publishes the partial file of an earlier job. It is complete, and other files of its set are published already, so
+  /// it is published whatever becomes of this job.
   void finish_publication() {
     rename_to_final();
     descriptor = open_own_file(partial, existed);
@@ -136,8 +136,9 @@ struct OutputFile::Impl {
     return complete_lines(compression, descriptor.get(), partial, most);
   }
 
-  /// By the last note that does not speak of more lines than there are: of further ones it cannot be seen what they
-  /// were. More notes vouch for no fewer lines, so a few of their beginnings are tried.
+  /// Returns the number of lines for which the notes vouch. Uses the last note that does not report more lines than the
+  /// file has, because nothing is known about the missing lines. More notes never vouch for fewer lines, so a binary
+  /// search calls `vouched` only a few times.
   std::uint64_t vouched_up_to(std::uint64_t lines, const OutputOptions::Vouched& vouched) const {
     const std::vector<std::string>& notes = job.notes();
     const auto first = [&](std::size_t count) {
@@ -152,7 +153,7 @@ struct OutputFile::Impl {
     return first(fitting);
   }
 
-  /// Goes on after the last complete line, or after the last one that the notes vouch for.
+  /// Continues after the last complete line, or after the last one for which the notes vouch.
   void resume(const OutputOptions::Vouched& vouched) {
     CompleteLines kept = count_lines(std::numeric_limits<std::uint64_t>::max());
     if (kept.lines == 0) return;
@@ -172,10 +173,10 @@ struct OutputFile::Impl {
     require(done, ErrorCode::kIo, "{}: cannot write: {}", partial, describe_error(error));
   }
 
-  /// Before the first byte.
+  /// Prepares the file for the first byte.
   void begin() {
     if (begun) return;
-    // Cut first: old bytes beside a new identity would be resumed as if they were of this job.
+    // The file is truncated first: old bytes with a new identity would be resumed as if they belonged to this job.
     cut(0);
     if (identity.empty())
       job.remove();
@@ -184,10 +185,10 @@ struct OutputFile::Impl {
     begun = true;
   }
 
-  /// Waits until the reader takes something; returns how much can be written without waiting longer.
+  /// Waits until the reader accepts data. Returns the number of bytes that can be written without further waiting.
   std::size_t room() const {
     constexpr int kMilliseconds = 50;
-    constexpr int kPatience = 20;  // after a stop request: a reader that is there gets what it is due
+    constexpr int kPatience = 20;  // after a stop request: a reader that is present still gets its data
     pollfd ready{.fd = descriptor.get(), .events = POLLOUT, .revents = 0};
     for (int waited = 0; ::poll(&ready, 1, kMilliseconds) <= 0;)
       require(!stop.stop_requested() || ++waited < kPatience, ErrorCode::kInterrupted,
@@ -218,14 +219,14 @@ struct OutputFile::Impl {
     if (compression != Compression::kNone) return flush_members(false);
     if (buffer.empty()) return;
     std::string pending = std::move(buffer);
-    buffer.clear();  // what could not be written is not tried again
+    buffer.clear();  // data that could not be written is not tried again
     write_out(pending);
     pending.clear();
     buffer = std::move(pending);
   }
 
-  /// Writes the complete lines as a member if they fill one, if time has passed, or if this is the end, when an open
-  /// line goes, too.
+  /// Writes the complete lines as a member if they fill one, if the interval has passed, or if `all` is set. With
+  /// `all`, the incomplete last line is written too.
   void flush_members(bool all) {
     const Clock::time_point now = Clock::now();
     if (!all && buffer.size() < kFileBlock && now - last_member < kMemberInterval) return;
@@ -240,7 +241,7 @@ struct OutputFile::Impl {
 
   void flush_all() {
     if (compression == Compression::kNone) return flush();
-    // An empty file of these formats has one empty member; of nothing at all gzip -t complains.
+    // An empty file of these formats has one empty member: gzip -t rejects a file of zero bytes.
     if (!begun && buffer.empty()) write_out(compress_member(compression, ""));
     flush_members(true);
   }
@@ -270,12 +271,12 @@ struct OutputFile::Impl {
     descriptor.close();
   }
 
-  /// Without commit(): keeps what was written, and leaves no trace of a job that wrote nothing.
+  /// Ends without commit(): keeps the data written, and leaves no trace of a job that wrote nothing.
   void abandon() noexcept {
     try {
       if (policy != PartialPolicy::kTemporary && !committed && (begun || !buffer.empty())) flush_all();
     } catch (...) {
-      // Destructors run while another error is on its way, such as a lack of memory; that one is reported.
+      // Destructors run while another error is propagated, such as a lack of memory. That error is the one to report.
     }
     const bool worthless = policy == PartialPolicy::kTemporary ? begun || !existed : !begun && !existed;
     if (direct || committed || !worthless) return;
@@ -296,8 +297,8 @@ struct OutputFile::Impl {
   Compression compression = Compression::kNone;
   bool direct = false;
   bool may_wait = false;
-  bool existed = false;  ///< a partial file with something in it
-  bool begun = false;    ///< what was in the partial file has gone or is being continued
+  bool existed = false;  ///< there is a partial file with content
+  bool begun = false;    ///< the content of the partial file was removed or is being continued
   bool committed = false;
   Descriptor descriptor;
   JobRecord job{partial + std::string(kJobSuffix)};
@@ -308,7 +309,7 @@ struct OutputFile::Impl {
 
 namespace {
 
-/// publish() renames, so a link that takes this place afterwards is replaced and never followed.
+/// publish() renames, so a link that takes this path afterwards is replaced and never followed.
 void require_nothing_to_follow(const fs::path& path) {
   struct stat status {};
   require(::lstat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode), ErrorCode::kIo,

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The number N if the path is this process's /proc/<pid>/fd/N, however it is spelled; else -1.
+/// Returns N if the path is this process's /proc/<pid>/fd/N, in any spelling; otherwise -1.
 int open_descriptor(const fs::path& path) {
   std::error_code error;
   const fs::path folder = fs::canonical(path.has_parent_path() ? path.parent_path() : fs::path("."), error);
@@ -46,7 +46,7 @@ OutputTarget classify(const fs::path& path, const struct stat& status) {
 }  // namespace
 
 OutputTarget resolve_output(const fs::path& given) {
-  constexpr int kMaxLinks = 40;  // as the kernel
+  constexpr int kMaxLinks = 40;  // as in the kernel
   require(!given.empty(), ErrorCode::kInvalidArgument, "the name of an output is empty; is a variable not set?");
   require_no_nul(given);
   fs::path path = given;

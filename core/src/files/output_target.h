@@ -8,12 +8,12 @@
 
 namespace dragoman::core {
 
-/// What a path given for output stands for, with the links that it may be resolved.
+/// The target of an output path, with the links resolved as far as they may be.
 struct OutputTarget {
   enum class Kind {
     kDescriptor,  ///< an open descriptor of this process: /dev/stdout, /dev/fd/3, /proc/self/fd/3
     kDirect,      ///< a device, pipe or socket
-    kFile,        ///< a regular file, or nothing yet
+    kFile,        ///< a regular file, or one that does not exist yet
   };
   struct Owner {
     mode_t mode;
@@ -22,13 +22,13 @@ struct OutputTarget {
   };
 
   Kind kind = Kind::kFile;
-  std::filesystem::path path;          ///< behind all links
-  int descriptor = -1;                 ///< of kDescriptor
-  bool named_pipe = false;             ///< of kDirect
-  std::optional<Owner> existing = {};  ///< of a file that will be replaced
+  std::filesystem::path path;          ///< with all links resolved
+  int descriptor = -1;                 ///< for kDescriptor
+  bool named_pipe = false;             ///< for kDirect
+  std::optional<Owner> existing = {};  ///< of the file that will be replaced
 };
 
-/// Error{kIo} for a folder, for a file that may not be written, and for links without end.
+/// Throws Error{kIo} for a folder, for a file without write permission, and for a cycle of links.
 OutputTarget resolve_output(const std::filesystem::path& path);
 
 }  // namespace dragoman::core

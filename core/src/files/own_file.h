@@ -6,9 +6,14 @@
 
 namespace dragoman::core {
 
-/// Opens a file beside an output for reading and writing, makes it if it is not there, and locks it; `existed` tells
-/// whether it was there. Nothing in it changes. Error{kIo} if it cannot be ours to write: a link, a pipe or a device,
-/// a file of somebody else or with another name, or one that another process or this command's own input has open.
+/// Opens a file next to an output for reading and writing, creates it if it does not exist, and locks it. Sets
+/// `existed` to whether it existed. The content is unchanged.
+///
+/// Throws Error{kIo} if the file may not be Dragoman's own:
+///
+/// - a link, a pipe or a device;
+/// - a file of another user, or one that has a second name (hard link);
+/// - a file that another process, or this command's own input, has open.
 Descriptor open_own_file(const std::string& path, bool& existed);
 
 }  // namespace dragoman::core

@@ -22,9 +22,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How often a stop request is looked for.
+/// The interval between two checks for a stop request.
 constexpr auto kPatience = std::chrono::milliseconds(20);
-/// How long output is read when the process has ended, and something that it started goes on writing.
+/// How long output is read after the process has ended, if a descendant continues to write.
 constexpr auto kMaxLastWords = std::chrono::seconds(1);
 
 void require_done(int error, const char* what) {
@@ -63,7 +63,7 @@ struct Pipe {
   Descriptor write;
 };
 
-/// Signals as any program expects them, whatever this one blocks or ignores, and a group of its own.
+/// Default signal handling, whatever this process blocks or ignores, and a separate process group.
 class Attributes {
  public:
   Attributes() {
@@ -104,11 +104,11 @@ class FileActions {
   posix_spawn_file_actions_t actions_{};
 };
 
-/// A started process, which does not outlive this object.
+/// A running process, which is killed at the latest by the destructor.
 class Child {
  public:
   Child(const std::vector<std::string>& arguments, const Pipe& output, const Pipe& errors) {
-    // The shell looks for the program, so that nothing here has to read where programs are.
+    // The shell searches for the program, so that this code need not know the search path.
     std::vector<std::string> words{"/bin/sh", "-c", "exec \"$@\"", "sh"};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char*> pointers;
@@ -123,12 +123,12 @@ class Child {
   Child& operator=(const Child&) = delete;
   ~Child() { end(); }
 
-  /// Whether it has ended.
+  /// Returns whether the process has ended.
   bool ended() {
     if (!ended_) ended_ = ::waitpid(id_, &status_, WNOHANG) == id_;
     return ended_;
   }
-  /// Kills what is left of it.
+  /// Kills the rest of the process group.
   void end() {
     ::kill(-id_, SIGKILL);
     while (!ended_) ended_ = ::waitpid(id_, &status_, 0) == id_ || errno != EINTR;
@@ -141,7 +141,7 @@ class Child {
   bool ended_ = false;
 };
 
-/// Takes what has come; closes the descriptor at its end.
+/// Reads the available output. Closes the descriptor at its end.
 void take(Descriptor& from, std::string& text) {
   std::array<char, 65536> buffer{};
   const ssize_t n = ::read(from.get(), buffer.data(), buffer.size());
@@ -159,7 +159,7 @@ void keep_last(std::string& text, std::size_t most) {
   if (text.size() > most) text.erase(0, text.size() - most);
 }
 
-/// Reads the output that comes within a little while; false if nothing came.
+/// Reads the output that arrives within kPatience. Returns false if none arrived.
 bool read_for_a_while(Descriptor& output, Descriptor& errors, ProcessOutcome& outcome, std::size_t most) {
   std::array<pollfd, 2> waiting{pollfd{output.get(), POLLIN, 0}, pollfd{errors.get(), POLLIN, 0}};
   const int ready = ::poll(waiting.data(), waiting.size(), static_cast<int>(kPatience.count()));
@@ -191,8 +191,8 @@ ProcessOutcome run_process(const ProcessRequest& request) {
     const bool ended = child.ended();
     if (ended && !last_words) last_words = Clock::now() + kMaxLastWords;
     const bool some_came = read_for_a_while(output.read, errors.read, outcome, request.most_output);
-    // A process that it started may hold the pipes for ever, also outside of its group. The output of the process
-    // itself is in the pipes by now.
+    // A descendant may keep the pipes open for ever, even outside the process group. The output of the process itself
+    // is already in the pipes.
     if (ended) {
       child.end();
       if (!some_came || Clock::now() >= *last_words) break;

@@ -28,13 +28,13 @@ std::string mark_of(const std::string& file) {
   return file + std::string(kSupersededSuffix);
 }
 
-/// The name that a file gets at its publication; empty for what is written directly.
+/// Returns the path of the file after its publication, or an empty string if it is written directly.
 std::string final_name(const OutputFile& file) {
   const std::string& partial = file.partial_name();
   return partial == file.name() ? std::string() : partial.substr(0, partial.size() - kPartialSuffix.size());
 }
 
-/// Returns what differs between a file and the one that takes its name; null if there is no file.
+/// Returns the properties in which a file and its replacement differ, or null if the file does not exist.
 Json identity_of(const std::string& file) {
   struct stat status {};
   if (file.empty() || ::lstat(file.c_str(), &status) != 0) return nullptr;
@@ -46,7 +46,7 @@ Json inode_of(const std::string& file) {
   return identity.is_null() ? identity : identity[0];
 }
 
-/// Returns the text of a mark; empty if the file is none.
+/// Returns the text of a mark, or an empty string if the file is not a mark.
 std::string read_mark(const std::string& path) {
   constexpr std::size_t kLargest = 16384;
   struct stat status {};
@@ -65,15 +65,16 @@ std::string read_mark(const std::string& path) {
   return read.substr(0, read.find('\n')).find(kMeaning) == std::string_view::npos ? std::string() : std::string(read);
 }
 
-/// A mark is made before the first file of the set is replaced, and removed after its own file is. In between a process
-/// may end, so it holds only while the first file is no longer the old one and its own is not the new one. A copy of a
-/// folder has other inodes than the mark records, so the mark holds there.
+/// Returns whether a mark is valid. A mark is made before the first file of the set is replaced, and removed after its
+/// own file is replaced. The process may end in between. The mark is therefore valid only while the first file is no
+/// longer the old one and its own file is not yet the new one. In a copy of the folder, the inodes differ from the
+/// recorded ones, so the mark is valid there.
 bool holds(const std::string& file, const std::string& mark) {
   const std::size_t record = mark.find('\n');
   const Json json = record == std::string::npos ? Json() : try_parse_json(std::string_view(mark).substr(record)).tree;
   if (!json.is_object() || !json.contains(kFirst) || !json[kFirst].is_string() || !json.contains(kFirstWas) ||
       !json.contains(kBecomes))
-    return true;  // of an earlier version
+    return true;  // written by an earlier version
   const auto& first = json[kFirst].get_ref<const std::string&>();
   const bool is_whole_and_old = !first.empty() && identity_of(first) == json[kFirstWas];
   const bool is_new = !json[kBecomes].is_null() && inode_of(file) == json[kBecomes];
@@ -91,13 +92,13 @@ class Marks {
   }
   Marks(const Marks&) = delete;
   Marks& operator=(const Marks&) = delete;
-  /// Marks of files that are not replaced stay if the first one was.
+  /// Marks of files that are not replaced stay if the first file was replaced.
   ~Marks() {
     for (const std::string& name : names_) {
       try {
         remove_mark_without_meaning(name);
       } catch (...) {
-        // An error is on its way. The mark does not hold, so it does no harm.
+        // Another error is being propagated. The mark has no effect, so it may stay.
       }
     }
   }

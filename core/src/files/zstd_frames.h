@@ -6,9 +6,9 @@
 
 namespace dragoman::core {
 
-/// Follows the frames of a Zstandard file (RFC 8878, section 3.1.1) without decompressing them, to know whether the
-/// input ended between two of them: the decompressor in Boost takes a truncated file for a complete one. Damage is left
-/// to the decompressor to find.
+/// Follows the frames of a Zstandard file (RFC 8878, section 3.1.1) without decompressing them, to detect whether the
+/// input ended between two frames. Boost's decompressor accepts a truncated file as complete. Finding corrupt data is
+/// left to the decompressor.
 class ZstdFrames {
  public:
   void consume(std::string_view bytes) {

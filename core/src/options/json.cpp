@@ -20,12 +20,12 @@ std::string place_of(std::string_view text, std::size_t byte) {
 }
 
 constexpr int kDeepest = 100;
-/// The library's reasons show between apostrophes what it read last, which may be a text of any length.
+/// Reasons of the library quote the text that was read last, which may have any length.
 constexpr std::size_t kLongestReason = 180;
 constexpr std::size_t kLongestText = 120;
 
-/// Where the text opens a level too many, or npos. Printing, copying and comparing a tree recurse once per level: a
-/// hostile file must not exhaust the stack.
+/// Returns the offset at which the text exceeds the permitted depth, or npos. Printing, copying and comparing a tree
+/// recurse once per level, and a hostile file must not exhaust the stack.
 std::size_t too_deep(std::string_view text) {
   int depth = 0;
   bool quoted = false;
@@ -44,8 +44,8 @@ std::size_t too_deep(std::string_view text) {
   return std::string_view::npos;
 }
 
-/// Returns the beginning of the string whose closing quote is before `end`. A quote in a string follows an odd number
-/// of backslashes.
+/// Returns the beginning of the string whose closing quote is before `end`. A quote within a string follows an odd
+/// number of backslashes.
 std::size_t begin_of_string(std::string_view text, std::size_t end) {
   for (std::size_t quote = end - 1; (quote = text.rfind('"', quote - 1)) != std::string_view::npos;) {
     const std::size_t before = text.substr(0, quote).find_last_not_of('\\');
@@ -54,7 +54,7 @@ std::size_t begin_of_string(std::string_view text, std::size_t end) {
   return 0;
 }
 
-/// Makes the tree from the parser's events; see TreeBuilder.
+/// Builds the tree from the parser's events; see TreeBuilder.
 class JsonReader final : public nlohmann::json_sax<Json> {
  public:
   JsonReader(std::string_view text, EqualKeys equal_keys)
@@ -72,7 +72,7 @@ class JsonReader final : public nlohmann::json_sax<Json> {
   bool number_unsigned(std::uint64_t number) override { return value(number); }
   bool number_float(double number, const std::string&) override { return value(number); }
   bool string(std::string& text) override { return value(std::move(text)); }
-  bool binary(binary_t&) override { return false; }  // JSON has none
+  bool binary(binary_t&) override { return false; }  // does not occur in JSON
   bool key(std::string& name) override {
     builder_.key(std::move(name));
     if (equal_keys_ == EqualKeys::kRefused)
@@ -140,7 +140,7 @@ class JsonReader final : public nlohmann::json_sax<Json> {
   std::string_view text_;
   const char* furthest_;
   EqualKeys equal_keys_;
-  std::vector<std::vector<std::size_t>> key_ends_;  ///< of the objects that are open, if equal keys are refused
+  std::vector<std::vector<std::size_t>> key_ends_;  ///< of the open objects, if duplicate keys are refused
   TreeBuilder builder_;
   std::string problem_;
   std::size_t position_ = 0;

@@ -13,7 +13,7 @@ namespace dragoman::core {
 Json spelled_with_underscores(const Json& options, const std::string& where) {
   if (!options.is_object()) return options;
   Json result = Json::object();
-  // The object's own interface would look at all its keys for each new one.
+  // The interface of Json objects would compare each new key with all earlier ones.
   auto& entries = result.get_ref<Json::object_t&>();
   entries.reserve(options.size());
   std::set<std::string> names;

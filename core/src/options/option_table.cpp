@@ -11,7 +11,7 @@
 namespace dragoman::core {
 namespace {
 
-/// nullptr if the member is not set.
+/// Returns nullptr if the member is not set.
 template <class Value>
 const Value* find(const UntypedOptionTable::Place& place, const void* object) {
   return static_cast<const Value*>(place.find(object));
@@ -35,7 +35,7 @@ std::string complaint(Number value, const NumberRange<Number>& range) {
   return fmt::format("is {}; it {}", value, range.demand());
 }
 
-/// The end of an error about `word`: "; " and the advice about it, or nothing.
+/// Returns the end of the error message about `word`: "; " and the advice, or an empty string.
 std::string advice_about(std::string_view word, const std::vector<OtherValue>& others) {
   const auto other = std::ranges::find(others, word, &OtherValue::name);
   return other == others.end() ? std::string() : "; " + other->advice;
@@ -50,7 +50,7 @@ std::function<Json(const std::string& word)> choice_parser(const std::vector<std
   };
 }
 
-/// Which of the names `reader` has at `key`; nothing if it has no such key.
+/// Returns the index of the name at `key`, or nullopt if the key is absent.
 std::optional<std::size_t> chosen(OptionReader& reader, const std::string& key, const std::vector<std::string>& names,
                                   const std::vector<OtherValue>& others = {}) {
   if (!reader.has(key)) return {};
@@ -65,7 +65,7 @@ std::optional<std::size_t> chosen(OptionReader& reader, const std::string& key, 
 
 constexpr const char* kTypeKey = "type";
 
-/// Returns the section of that name. A plain name in its place is its `type`: `optimizer: adam` is {type: adam}.
+/// Returns the section of that name. A string in its place is its `type`: `optimizer: adam` is read as {type: adam}.
 Json with_type(OptionReader& reader, const std::string& name) {
   const Json& tree = reader.subtree(name);
   reader.check(tree.is_null() || tree.is_string() || tree.is_object(), name,

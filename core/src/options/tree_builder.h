@@ -10,15 +10,15 @@
 
 namespace dragoman::core {
 
-/// Builds a Json tree from a parser's events. Through its own interface an object looks at all its keys for each that
-/// it takes, so that a file of 100,000 keys would cost five billion comparisons; here the entries of an open object are
-/// a plain list, and whoever closes it looks for repeated keys once.
+/// Builds a Json tree from a parser's events. The interface of Json objects compares each new key with all earlier
+/// ones, which would cost five billion comparisons for a file of 100,000 keys. Here the entries of an open object are a
+/// plain list, and the caller checks for duplicate keys once, before it closes the object.
 class TreeBuilder {
  public:
   using Entry = std::pair<std::string, Json>;
 
   std::size_t depth() const noexcept { return open_.size(); }
-  /// Whether the next event is a key: the innermost container is an object whose last key has its value.
+  /// Returns whether the next event is a key: the innermost container is an object whose last key has its value.
   bool expects_key() const noexcept { return !open_.empty() && open_.back().is_object && !open_.back().has_key; }
 
   void key(std::string name) {
@@ -27,9 +27,9 @@ class TreeBuilder {
   }
   void begin_object() { open_.push_back({.is_object = true}); }
   void begin_array() { open_.push_back({.is_object = false}); }
-  /// Of the innermost container, an open object.
+  /// Returns the entries of the innermost container, which must be an object.
   std::vector<Entry>& entries() noexcept { return open_.back().entries; }
-  /// Closes the innermost container. The reference holds until the next event.
+  /// Closes the innermost container. The reference is valid until the next event.
   const Json& end() {
     Open closed = std::move(open_.back());
     open_.pop_back();
@@ -56,7 +56,7 @@ class TreeBuilder {
   static Json object_of(std::vector<Entry>& entries) {
     Json object = Json::object();
     auto& list = object.get_ref<Json::object_t&>();
-    list.reserve(entries.size());  // to grow, it would copy all below it, since its keys are constant
+    list.reserve(entries.size());  // a growing list would copy all values, since its keys are const
     for (auto& [name, item] : entries) list.emplace_back(std::move(name), std::move(item));
     return object;
   }
@@ -65,7 +65,7 @@ class TreeBuilder {
   Json root_;
 };
 
-/// The entries in the order of their keys, equal keys in the order of the file.
+/// Returns the indices of the entries sorted by key. Equal keys keep the order of the file.
 inline std::vector<std::size_t> sorted_by_key(const std::vector<TreeBuilder::Entry>& entries) {
   std::vector<std::size_t> order(entries.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

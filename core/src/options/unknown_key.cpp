@@ -15,7 +15,7 @@ std::string message_of(const std::string& where, const std::string& key, std::st
   return fmt::format("{}: unknown key {}{}", where, quote(key), did_you_mean(key, scope, known));
 }
 
-/// `train.yml: training: schedule` below `train.yml` is training.schedule.
+/// Returns the path of a section: `train.yml: training: schedule` with the root `train.yml` is training.schedule.
 std::string scope_of(std::string_view where, std::string_view root) {
   constexpr std::string_view kBetween = ": ";
   if (!where.starts_with(root)) return {};

@@ -22,8 +22,8 @@ namespace {
 
 constexpr std::uint64_t kMaximumSize = std::uint64_t{16} << 20;
 constexpr std::size_t kMaximumDepth = 64;
-/// A document of aliases to aliases is small and stands for billions of values, or for a long text billions of times:
-/// what is counted is the tree, together with the copies that anchors keep.
+/// A small document can hold aliases to aliases, which stand for billions of values, or for billions of copies of a
+/// long text. These limits count the resulting tree and the copies that anchors keep.
 constexpr std::size_t kMaximumValues = std::size_t{1} << 18;
 constexpr std::size_t kMaximumText = 2 * kMaximumSize;
 
@@ -50,8 +50,8 @@ Json plain_scalar(const std::string& text) {
   return text;
 }
 
-/// The parser turns the escape sequences \_ and \N into the bytes A0 and 85 of Latin-1. The document is valid UTF-8, so
-/// an invalid byte is always one of these two.
+/// Returns the parsed text as UTF-8. The parser turns the escape sequences \_ and \N into the Latin-1 bytes A0 and 85.
+/// The document is valid UTF-8, so an invalid byte is always one of these two.
 std::string with_whole_characters(const std::string& parsed) {
   std::string text;
   std::string_view rest = parsed;
@@ -67,14 +67,14 @@ std::string with_whole_characters(const std::string& parsed) {
   fail(ErrorCode::kBadInput, "{}: line {}, column {}: {}", name, mark.line + 1, mark.column + 1, message);
 }
 
-/// What a tree takes.
+/// The size of a tree.
 struct Cost {
   std::size_t values = 0;
   std::size_t text = 0;
   Cost operator-(const Cost& other) const { return {values - other.values, text - other.text}; }
 };
 
-/// Makes the tree from the parser's events. Events rather than its nodes, which take quadratic time for maps.
+/// Builds the tree from the parser's events. The parser's nodes take quadratic time for maps.
 class TreeReader final : public YAML::EventHandler {
  public:
   explicit TreeReader(const std::string& name) : name_(name) {}
@@ -191,7 +191,7 @@ class TreeReader final : public YAML::EventHandler {
   bool any_document_ = false;
   const std::string& name_;
   TreeBuilder builder_;
-  std::vector<std::vector<YAML::Mark>> key_places_;  // of the maps that are open
+  std::vector<std::vector<YAML::Mark>> key_places_;  // of the open maps
   std::vector<Begun> begun_;
   std::map<YAML::anchor_t, Anchored> anchors_;
   Cost spent_;
@@ -219,8 +219,8 @@ Json& descend(Json& tree, const std::string& part, std::string_view option, std:
   return tree[part];
 }
 
-/// The emitter writes some control characters as they are, a lone carriage return among them, which its own parser then
-/// takes for white space.
+/// The emitter writes some control characters unescaped, including a lone carriage return, which its own parser reads
+/// as white space.
 bool has_control_characters(std::string_view text) {
   return std::ranges::any_of(text, [](char c) { return (c >= 0 && c < ' ') || c == '\x7F'; });
 }
@@ -249,7 +249,7 @@ void emit(YAML::Emitter& out, const Json& value) {
     if (!plain_scalar(text).is_string()) out << YAML::DoubleQuoted;
     emit_text(out, text);
   } else if (value.is_null()) {
-    out << YAML::Null;  // the word would be quoted, and a text
+    out << YAML::Null;  // as a scalar, the word would be quoted and become a string
   } else {
     out << value.dump();
   }
@@ -264,7 +264,7 @@ Json parse_yaml(std::string_view text, const std::string& name) {
   const std::size_t invalid = find_invalid_utf8(text);
   require(invalid == std::string_view::npos, ErrorCode::kBadInput, "{}: byte {} is not valid UTF-8; save it as UTF-8",
           name, invalid + 1);
-  // The parser would take the text for UTF-16 or UTF-32.
+  // The parser would assume UTF-16 or UTF-32.
   const std::size_t nul = text.find('\0');
   require(nul == std::string_view::npos, ErrorCode::kBadInput,
           "{}: byte {} is 0, which no YAML holds; save the file as UTF-8", name, nul + 1);
@@ -274,7 +274,7 @@ Json parse_yaml(std::string_view text, const std::string& name) {
     YAML::Parser parser(stream);
     parser.HandleNextDocument(reader);
     Json tree = reader.take();
-    parser.HandleNextDocument(reader);  // which must not be there
+    parser.HandleNextDocument(reader);  // there must not be another document
     return tree;
   } catch (const YAML::Exception& error) {
     fail_at(name, error.mark, error.msg);
@@ -302,7 +302,7 @@ void set_option(Json& tree, std::string_view assignment, std::string_view option
     place = &descend(*place, part, option, shown);
   }
   const std::string_view value = assignment.substr(equals + 1);
-  // A dash by itself is a list of nothing in YAML; here it is standard input or output.
+  // In YAML a lone dash is a list with a null. Here it is standard input or output.
   *place = value == "-" ? Json("-") : parse_yaml(value, std::string(option) + shown);
 }
 

@@ -27,7 +27,7 @@ int affinity_count() {
   return std::max(1, CPU_COUNT(&set));
 }
 
-/// Whole CPUs that the cgroup (version 2, else 1) grants, or `none` if it sets no limit.
+/// Returns the whole CPUs that the cgroup (version 2, else 1) grants, or `none` if it sets no limit.
 int cgroup_quota(int none) {
   double quota = -1;
   double period = 100000;
@@ -43,7 +43,7 @@ int cgroup_quota(int none) {
   return std::max(1, static_cast<int>(std::ceil(quota / period)));
 }
 
-/// One call of for_each(): its threads take the next block until there are no more.
+/// One call of for_each(). Its threads take the next block until none is left.
 struct Job {
   Job(std::int64_t number, FunctionRef<void(std::int64_t)> work) : blocks(number), body(work) {}
 
@@ -59,14 +59,14 @@ struct Job {
 
   const std::int64_t blocks;
   const FunctionRef<void(std::int64_t)> body;
-  /// Threads of the pool that work on it; changed under the pool's lock.
+  /// The threads of the pool that work on it. Changed under the pool's lock.
   std::atomic<int> helpers = 0;
   std::exception_ptr error;
 
  private:
   std::int64_t take() { return next.fetch_add(1, std::memory_order_relaxed); }
   void keep(std::exception_ptr raised) noexcept {
-    next.store(blocks, std::memory_order_relaxed);  // blocks that nobody has begun are not worth beginning
+    next.store(blocks, std::memory_order_relaxed);  // skips the blocks that no thread has begun
     if (!failed.exchange(true)) error = std::move(raised);
   }
 
@@ -74,9 +74,9 @@ struct Job {
   std::atomic<bool> failed = false;
 };
 
-/// Waits a little for a condition before the thread goes to sleep for it: kernels come within microseconds of each
-/// other, and waking a thread takes some ten of them. It does not yield its core: where others want it (17 processes on
-/// 2 cores), a hundred yields took a third of the time of encoding a corpus.
+/// Spins briefly for a condition before the thread sleeps. Kernels follow each other within microseconds, and waking a
+/// thread takes about ten. The thread does not yield its core: with 17 processes on 2 cores, yielding a hundred times
+/// took a third of the time to encode a corpus.
 template <class Condition>
 bool soon(const Condition& condition) {
   constexpr int kLooksAtOnce = 64;
@@ -130,14 +130,14 @@ struct ParallelExecutor::Pool {
     posted.notify_all();
   }
 
-  /// No thread starts on the job any more; waits for those that have.
+  /// Prevents further threads from starting on the job, and waits for the threads that have started.
   void withdraw(Job& job) {
     std::unique_lock lock(mutex);
     close(job);
     if (job.helpers == 0) return;
     lock.unlock();
     soon([&] { return job.helpers == 0; });
-    lock.lock();  // also keeps the last helper from touching the job after this
+    lock.lock();  // also ensures that the last helper does not touch the job after this
     left.wait(lock, [&] { return job.helpers == 0; });
   }
 
@@ -168,13 +168,13 @@ struct ParallelExecutor::Pool {
   std::mutex mutex;
   std::condition_variable posted;
   std::condition_variable left;
-  /// That have blocks which nobody has begun, as far as is known.
+  /// The jobs that may have blocks which no thread has begun.
   std::vector<Job*> jobs;
   std::atomic<std::size_t> open_jobs = 0;
   bool closing = false;
 
  public:
-  std::vector<std::jthread> workers;  // last: joined while the others live
+  std::vector<std::jthread> workers;  // last, so that they are joined while the other members exist
 };
 
 ParallelExecutor::ParallelExecutor(int threads) {

@@ -12,12 +12,12 @@ namespace {
 
 using Clock = SharedExecutor::Clock;
 
-/// Looks at a condition between two looks at the clock: about a microsecond.
+/// The number of checks of a condition between two reads of the clock: about a microsecond.
 constexpr int kLooks = 32;
 /// A thread that takes this long between two reads of the clock, without work, was not running.
 constexpr std::chrono::microseconds kHeldUp{500};
 
-/// Tells the processor that this thread waits: a hardware thread of the same core gets its share.
+/// Tells the processor that this thread waits, so that the other hardware thread of the core gets its share.
 void relax() noexcept {
 #if defined(__x86_64__)
   _mm_pause();
@@ -54,8 +54,8 @@ void SharedExecutor::call_helpers(int wanted) {
   lender_->call(*this, wanted - expected);
 }
 
-/// Measured: waking a thread takes this thread 5 us, and the other one comes after 50 us. Helpers are not worth it for
-/// a model whose step takes 30 us with a third of it shared.
+/// Decides whether helpers are worth calling. Measured: waking a thread costs this thread 5 us, and the other one
+/// arrives after 50 us. Helpers are not worth it for a model whose step takes 30 us of which a third is shared.
 void SharedExecutor::note_work(Clock::time_point start, int threads) noexcept {
   constexpr std::chrono::microseconds kWindow{200};
   constexpr std::chrono::milliseconds kPause{1};
@@ -105,7 +105,8 @@ void SharedExecutor::run(std::int64_t block) noexcept {
   }
 }
 
-/// A block takes helpers about as long as it took this thread: who needs far longer has lost its core.
+/// Waits for the helpers. A block takes a helper about as long as it took this thread, so a helper that needs far
+/// longer has lost its core.
 void SharedExecutor::wait_for_helpers(std::int64_t blocks, Clock::time_point start) noexcept {
   constexpr std::chrono::microseconds kTolerance{100};
   const auto theirs = static_cast<std::int32_t>(blocks);
@@ -148,7 +149,7 @@ void SharedExecutor::help(FunctionRef<bool()> leave) noexcept {
     bool worked = false;
     for (int i = 0; i < kLooks && !worked; ++i) {
       if (const std::int64_t count = run_blocks(); count > 0) {
-        // The work is gone as soon as this is seen.
+        // The work may be destroyed as soon as another thread sees this.
         ended_.fetch_add(static_cast<std::int32_t>(count), std::memory_order_acq_rel);
         ended_.notify_one();
         worked = true;
