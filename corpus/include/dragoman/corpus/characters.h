@@ -7,35 +7,35 @@
 
 namespace dragoman::corpus {
 
-/// What a text consists of, for filters and statistics: one pass over its characters.
+/// Counts of the characters of a text, for filters and statistics, computed in one pass.
 struct TextProfile {
   std::uint32_t characters = 0;
-  /// Runs of characters without white space between them; a character of a script that is written without spaces (Han,
-  /// kana, Thai, Lao, Khmer, Burmese, Tibetan) counts as a word of its own.
+  /// Runs of characters without white space between them. In scripts that are written without spaces (Han, kana, Thai,
+  /// Lao, Khmer, Burmese, Tibetan), each character counts as a word.
   std::uint32_t words = 0;
-  /// Characters of the longest word.
+  /// The number of characters of the longest word.
   std::uint32_t longest_word = 0;
-  std::uint32_t letters = 0;  ///< with the marks that stand on them (Unicode L and M)
+  std::uint32_t letters = 0;  ///< with combining marks (Unicode L and M)
   std::uint32_t digits = 0;   ///< Unicode N
   std::uint32_t spaces = 0;
-  /// Control characters but tab, private use, unassigned, surrogates, and U+FFFD, which stands for what was damaged.
+  /// Control characters except tab, private use, unassigned, surrogates, and U+FFFD, which replaces damaged characters.
   std::uint32_t controls = 0;
-  /// Letters by Script; those of no script (U+30FC) and inherited ones are not counted.
+  /// Letters by script. Letters without a script (U+30FC) and with an inherited one are not counted.
   std::array<std::uint32_t, 256> scripts{};
 };
 
-/// Scripts as numbers: those of ICU (UScriptCode), but that Han, Hiragana, Katakana and Bopomofo are one, as a text in
-/// Japanese or Chinese has them side by side. Scripts above 255 count as 0, which is none.
+/// A script as a number, the UScriptCode of ICU. Han, Hiragana, Katakana and Bopomofo are one script, because Japanese
+/// and Chinese texts mix them. Scripts above 255 count as 0, which means "none".
 using Script = std::uint8_t;
 
-/// Of well-formed UTF-8; what is not counts as a control character.
+/// Returns the counts of a text in UTF-8. An ill-formed sequence counts as a control character.
 TextProfile profile_of(std::string_view text);
 
-/// The script that most letters have; 0 if there are none, the smallest number of those that have as many.
+/// Returns the script with the most letters, or 0 if there are no letters. A tie goes to the smallest script number.
 Script main_script(const std::array<std::uint64_t, 256>& letters);
-/// "Latin"; "Han and kana"; "none".
+/// Returns the name of a script, such as "Latin", "Han and kana" or "none".
 std::string name_of_script(Script script);
-/// By its name or ISO 15924 code, such as Latin or Latn. 0 if there is none of that name.
+/// Returns the script with this name or ISO 15924 code, such as Latin or Latn, or 0 if there is none.
 Script find_script(const std::string& name);
 
 }  // namespace dragoman::corpus

@@ -11,58 +11,60 @@
 
 namespace dragoman::corpus {
 
-/// Why a pair is left out, in the order in which filters look: the first that objects is the reason.
+/// The reason to drop a pair. The filters run in this order, and the first that matches gives the reason.
 enum class Reason : std::uint8_t {
-  kMalformed,        ///< the line holds no pair: columns, JSON, UTF-8 that is damaged
-  kEmpty,            ///< a side has nothing but white space
+  kMalformed,        ///< the line holds no pair: missing columns, invalid JSON, damaged UTF-8
+  kEmpty,            ///< a side has only white space
   kTooShort,         ///< a side is shorter than `minimum_length`
   kTooLong,          ///< a side is longer than `maximum_length`
   kLengthRatio,      ///< the longer side is more than `maximum_ratio` times as long
   kIdentical,        ///< source equals target
   kLongWord,         ///< a word has more characters than `maximum_word_length`
-  kControl,          ///< characters that no text has
+  kControl,          ///< characters that do not occur in text
   kFewLetters,       ///< the share of letters is below `minimum_letters`
-  kOtherScript,      ///< the share of letters of the side's script is below `minimum_script`
+  kOtherScript,      ///< the share of letters in the side's script is below `minimum_script`
   kNumbers,          ///< the numbers of both sides differ: `minimum_numbers`
   kUrl,              ///< with `drop_urls`
   kMarkup,           ///< with `drop_markup`
-  kDuplicate,        ///< the pair was there before
-  kDuplicateSource,  ///< its source was there before
-  kDuplicateTarget,  ///< its target was there before
+  kDuplicate,        ///< the pair occurred before
+  kDuplicateSource,  ///< the source occurred before
+  kDuplicateTarget,  ///< the target occurred before
 };
 inline constexpr std::size_t kReasons = 16;
-/// As people and files have it: "too-long".
+/// Returns the reason's name in reports and files: "too-long".
 std::string_view name_of(Reason reason);
 
 enum class LengthUnit : std::uint8_t { kWords, kCharacters, kPieces };
 
 struct FilterOptions {
   LengthUnit unit = LengthUnit::kWords;
-  /// Of either side, in units.
+  /// The permitted lengths of either side, in units.
   std::uint64_t minimum_length = 1;
   std::uint64_t maximum_length = 250;
-  /// Longer side to shorter side; 0 is no limit.
+  /// The largest permitted ratio of the longer side to the shorter one. 0 means no limit.
   double maximum_ratio = 9;
   bool drop_identical = true;
-  /// Characters of a word; 0 is no limit.
+  /// The largest permitted number of characters in a word. 0 means no limit.
   std::uint64_t maximum_word_length = 40;
   bool drop_controls = true;
-  /// Letters and marks among the characters that are not spaces; 0 is off.
+  /// The smallest permitted share of letters and marks among the characters that are not spaces. 0 disables the filter.
   double minimum_letters = 0.5;
-  /// Letters of the main script among all that have a script; 0 is off.
+  /// The smallest permitted share of letters in the main script, among all letters that have a script. 0 disables the
+  /// filter.
   double minimum_script = 0.5;
-  /// 2 * n / (a + b) for the a numbers of the source and b of the target, of which n are common (Dice's coefficient of
-  /// the multisets; 1 where neither side has one); 0 is off. A number is a run of decimal digits of any script, without
-  /// zeros at its beginning, so that 1,000 and 1.000 are equal.
+  /// The smallest permitted similarity of the numbers in both sides: 2 * n / (a + b), where the source has a numbers,
+  /// the target has b, and n are common. This is Dice's coefficient of the multisets; it is 1 if neither side has a
+  /// number. 0 disables the filter. A number is a run of decimal digits of any script, without leading zeros, so 1,000
+  /// and 1.000 are equal.
   double minimum_numbers = 0;
   bool drop_urls = false;
   bool drop_markup = false;
 };
 
-/// Error{kInvalidArgument} naming what is out of range.
+/// Throws Error{kInvalidArgument} that names the option that is out of range.
 void check(const FilterOptions& options);
 
-/// How many pieces a tokenizer makes of a text. Called from several threads.
+/// Returns the number of pieces into which a tokenizer splits a text. It is called from several threads.
 using PieceCounter = std::function<std::size_t(std::string_view text)>;
 
 struct SideProfile {
@@ -70,16 +72,17 @@ struct SideProfile {
   std::uint64_t length = 0;  ///< in units
 };
 
-/// What filters say of a pair by itself. Thread-safe.
+/// Decides whether to drop a pair, independently of all other pairs. Thread-safe.
 class PairFilter {
  public:
-  /// Counters are needed for kPieces only. Scripts: of each side; 0 takes any.
+  /// The counters are needed only for kPieces.
   PairFilter(const FilterOptions& options, PieceCounter source_pieces, PieceCounter target_pieces);
+  /// Sets the expected script of each side. 0 accepts any script.
   void set_scripts(Script source, Script target) noexcept { scripts_ = {source, target}; }
 
   SideProfile source_profile(std::string_view text) const { return profile(text, source_pieces_); }
   SideProfile target_profile(std::string_view text) const { return profile(text, target_pieces_); }
-  /// The reason to leave the pair out; nothing if it is fit. Never one of the duplicates.
+  /// Returns the reason to drop the pair, or nullopt to keep it. Never returns one of the duplicates.
   std::optional<Reason> judge(std::string_view source, const SideProfile& source_side, std::string_view target,
                               const SideProfile& target_side) const;
 
@@ -94,11 +97,12 @@ class PairFilter {
   std::array<Script, 2> scripts_{};
 };
 
-/// Dice's coefficient of the numbers in two texts: FilterOptions::minimum_numbers.
+/// Returns Dice's coefficient of the numbers in two texts; see FilterOptions::minimum_numbers.
 double likeness_of_numbers(std::string_view source, std::string_view target);
-/// Whether there is an address of the web or of mail: a scheme and "://", "www.", or NAME@HOST.TLD.
+/// Returns whether the text contains a web or mail address: a scheme and "://", "www.", or NAME@HOST.TLD.
 bool has_url(std::string_view text);
-/// Whether there is a tag (`<b>`, `</a>`, `<br/>`, `<!--`) or a character reference (`&amp;`, `&#39;`).
+/// Returns whether the text contains a tag (`<b>`, `</a>`, `<br/>`, `<!--`) or a character reference (`&amp;`,
+/// `&#39;`).
 bool has_markup(std::string_view text);
 
 }  // namespace dragoman::corpus

@@ -14,26 +14,26 @@ namespace dragoman::corpus {
 
 enum class PairFormat : std::uint8_t {
   kText,   ///< two files that are parallel by line number
-  kTsv,    ///< one file, a pair in two columns of each line
-  kJsonl,  ///< one file, a JSON object a line
+  kTsv,    ///< one file with a pair in two columns of each line
+  kJsonl,  ///< one file with a JSON object on each line
 };
 
 inline constexpr std::uint64_t kMaxColumns = 65536;
 
-/// Where sentence pairs stand. Names are as those of core::InputFile: gzip and Zstandard are recognised by content, "-"
-/// is standard input.
+/// The location of sentence pairs: files, columns and keys. File names are as for core::InputFile: gzip and Zstandard
+/// are detected by content, and "-" is standard input.
 struct PairFile {
   PairFormat format = PairFormat::kText;
-  std::string source;    ///< of kText the file of source lines, else the file of both sides
-  std::string target{};  ///< of kText only
-  /// kTsv: from 1.
+  std::string source;    ///< for kText the file of source lines, else the file of both sides
+  std::string target{};  ///< for kText only
+  /// For kTsv: the columns, counted from 1.
   std::uint64_t source_column = 1;
   std::uint64_t target_column = 2;
-  /// kJsonl: a key of the object; `a.b` is the key b of the object at a, unless there is a key of that whole name.
+  /// For kJsonl: keys of the object. `a.b` is the key b of the object at a, unless there is a key with that whole name.
   std::string source_key = "source";
   std::string target_key = "target";
-  /// Word alignments of the pairs, as text: of kText a file of a line for each, of kTsv a column, of kJsonl a key.
-  /// Empty and 0: there are none.
+  /// Word alignments of the pairs, as text: for kText a file with one line for each pair, for kTsv a column, for kJsonl
+  /// a key. Empty and 0 mean that there are none.
   std::string alignment{};
   std::uint64_t alignment_column = 0;
   std::string alignment_key{};
@@ -42,22 +42,22 @@ struct PairFile {
   bool operator==(const PairFile&) const = default;
 };
 
-/// Error{kInvalidArgument} for a description that makes no sense: columns out of range or equal, a missing file, two
-/// from standard input.
+/// Throws Error{kInvalidArgument} if the description is inconsistent: columns are out of range or equal, a file is
+/// missing, or two files are standard input.
 void check(const PairFile& file);
 
-/// Lines as they were read, before they are split into sides: without LF, and CR before it.
+/// Lines as they were read, not yet split into sides, without LF and a CR before it.
 class RawPairs {
  public:
   std::size_t size() const noexcept { return ends_.size(); }
-  /// Of all lines.
+  /// Returns the bytes of all lines.
   std::size_t bytes() const noexcept { return lines_.size() + target_lines_.size() + alignment_lines_.size(); }
-  /// The number of the first line in its file, from 1.
+  /// Returns the number of the first line in its file, from 1.
   std::uint64_t first_line() const noexcept { return first_line_; }
-  /// Of kText the line of the source, else that of both sides.
+  /// Returns the source line for kText, else the line of both sides.
   std::string_view line(std::size_t i) const noexcept { return part(lines_, ends_, i); }
   std::string_view target_line(std::size_t i) const noexcept { return part(target_lines_, target_ends_, i); }
-  /// Empty if there is no file of alignments.
+  /// Returns an empty view if there is no file of alignments.
   std::string_view alignment_line(std::size_t i) const noexcept {
     return alignment_ends_.empty() ? std::string_view() : part(alignment_lines_, alignment_ends_, i);
   }
@@ -78,21 +78,21 @@ class RawPairs {
   std::uint64_t first_line_ = 1;
 };
 
-/// The two sides of a line, and how they are aligned, if the file says that.
+/// The two sides of a line, and their word alignment if the file has one.
 struct ParsedPair {
   std::string source;
   std::string target;
   std::string alignment{};
-  /// Why the line does not hold a pair; empty if it does.
+  /// The reason why the line does not hold a pair; empty if it does.
   std::string problem{};
 };
 
-/// Splits lines into sides. Each line of a kTsv file has as many columns as its first one: another number says that a
-/// text has a tab in it, or that a line was cut. Thread-safe.
+/// Splits lines into sides. Each line of a kTsv file must have the same number of columns as the first one; another
+/// number means that a text contains a tab or that a line was cut. Thread-safe.
 class PairParser {
  public:
   explicit PairParser(PairFile file, std::uint64_t columns = 0) : file_(std::move(file)), columns_(columns) {}
-  /// Bytes that are not UTF-8 stay as they are in text and columns; in JSON they are a problem.
+  /// Parses line `i` of `raw` into `pair`. Ill-formed UTF-8 is kept in text and columns; in JSON it is a problem.
   void parse(const RawPairs& raw, std::size_t i, ParsedPair& pair) const;
 
  private:
@@ -100,33 +100,39 @@ class PairParser {
   void parse_object(std::string_view line, ParsedPair& pair) const;
 
   PairFile file_;
-  std::uint64_t columns_;  ///< of each line; 0: at least those that are asked for
+  std::uint64_t columns_;  ///< of each line; 0: at least the ones that are needed
 };
 
-/// Reads a PairFile from the beginning to the end. One thread at a time.
+/// Reads a PairFile from beginning to end.
+///
+///     PairReader reader({.source = "train.de", .target = "train.en"});
+///     for (ParsedPair pair; reader.next(pair);) train(pair.source, pair.target);
+///
+/// One thread at a time.
 class PairReader {
  public:
-  /// Opens the files: Error as core::InputFile.
+  /// Opens the files. Throws like core::InputFile.
   explicit PairReader(PairFile file, std::stop_token stop = {});
 
-  /// The next lines, of about so many bytes, at least one; nothing at the end. Error{kBadInput} where one file of
-  /// kText ends before another, naming them with their numbers of lines.
+  /// Returns the next lines, about `bytes` bytes but at least one line, or nullopt at the end. Throws Error{kBadInput}
+  /// if one file of kText ends before another; the message names the files and their numbers of lines.
   std::optional<RawPairs> read(std::size_t bytes);
-  /// The next pair; false at the end. Error{kBadInput} naming file, line and reason for a line that holds none.
+  /// Reads the next pair. Returns false at the end. Throws Error{kBadInput} with file, line and reason if a line holds
+  /// no pair.
   bool next(ParsedPair& pair);
-  /// Reads over so many lines, or to the end.
+  /// Skips `lines` lines, or the rest of the file if it is shorter.
   void skip(std::uint64_t lines);
-  /// Of the lines that were read. Valid for those that come, too.
+  /// Returns the parser for the lines read. It is valid for the lines that follow, too.
   const PairParser& parser() const noexcept { return parser_; }
 
   std::uint64_t lines_read() const noexcept { return source_.line_number(); }
-  /// "source", or "source and target" as they may be shown to people.
+  /// Returns "source" or "source and target" in a form that is safe to print.
   std::string name() const;
-  /// "file: line 7" for messages.
+  /// Returns the place of a line for messages: "file: line 7".
   std::string place_of(std::uint64_t line) const;
-  /// The same of an alignment.
+  /// Returns the place of an alignment for messages.
   std::string place_of_alignment(std::uint64_t line) const;
-  /// As core::LineReader's, of both files; the size is 0 if one of them has none.
+  /// Like the functions of core::LineReader, summed over source and target. The size is 0 if one of the two is unknown.
   std::uint64_t bytes_from_disk() const noexcept;
   std::uint64_t size_on_disk() const noexcept;
 

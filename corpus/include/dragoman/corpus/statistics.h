@@ -9,10 +9,10 @@
 
 namespace dragoman::corpus {
 
-/// The last length of each bucket of a histogram; what is longer is in one more.
+/// The largest length in each bucket of a histogram. One more bucket holds longer texts.
 inline constexpr std::array<std::uint64_t, 12> kLengthBuckets = {0, 2, 5, 10, 15, 20, 30, 40, 60, 80, 120, 250};
 
-/// Sums over texts; they do not depend on the order in which texts are counted.
+/// Sums over texts. They do not depend on the order in which texts are added.
 struct SideStatistics {
   std::uint64_t words = 0;
   std::uint64_t characters = 0;
@@ -31,12 +31,13 @@ struct PairStatistics {
   SideStatistics target;
 
   PairStatistics& operator+=(const PairStatistics& other);
-  /// Units of the source for one of the target; 0 without any.
+  /// Returns source units per target unit, or 0 if there are no target units.
   double ratio() const;
 };
 
 core::Json to_json(const PairStatistics& statistics);
-/// A table of both sides, lines with LF: pairs, words, characters, mean lengths and the histogram, in `unit`s.
+/// Returns a table of both sides: pairs, words, characters, mean lengths and the histogram, in `unit`s. Each line ends
+/// in LF.
 std::string describe(const PairStatistics& statistics, LengthUnit unit);
 std::string_view name_of(LengthUnit unit);
 
