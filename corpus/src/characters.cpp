@@ -17,7 +17,7 @@ enum Kind : std::uint8_t { kOther, kLetter, kDigit, kSpace, kControl };
 
 struct CharacterClass {
   Kind kind = kOther;
-  bool is_word = false;  ///< a word by itself
+  bool is_word = false;  ///< each character is a word
   Script script = 0;
 };
 
@@ -50,7 +50,8 @@ CharacterClass classify(char32_t c) {
   return {};
 }
 
-/// Of the basic plane, in which nearly all text is: looking a character up in ICU takes longer than all else.
+/// Returns the classes of the basic multilingual plane, which holds nearly all text. Without this table, ICU's look-ups
+/// would dominate the running time.
 const std::vector<CharacterClass>& basic_plane() {
   static const std::vector<CharacterClass> classes = [] {
     std::vector<CharacterClass> all(0x10000);

@@ -28,7 +28,7 @@ bool is_ascii_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Of the numbers in a text, in order; those of other scripts' digits as ours.
+/// Returns the numbers in a text, in order. Digits of other scripts become ASCII digits.
 std::vector<std::string> numbers_of(std::string_view text) {
   std::vector<std::string> numbers;
   bool inside = false;
@@ -61,11 +61,11 @@ std::vector<std::string> numbers_of(std::string_view text) {
   return numbers;
 }
 
-/// Whether the "@" at `at` stands between a name and a host with a dot in it.
+/// Returns whether the "@" at `at` is between a name and a host that contains a dot.
 bool is_mail(std::string_view text, std::size_t at) {
   const auto fits = [](char c) { return is_ascii_letter(c) || is_ascii_digit(c) || c == '-' || c == '_'; };
   if (at == 0 || !fits(text[at - 1])) return false;
-  // The host ends behind the last dot that two letters follow.
+  // The host is valid if a dot is followed by two letters.
   for (std::size_t i = at + 1; i + 2 < text.size() && (fits(text[i]) || text[i] == '.'); ++i)
     if (text[i] == '.' && i > at + 1 && is_ascii_letter(text[i + 1]) && is_ascii_letter(text[i + 2])) return true;
   return false;
@@ -76,7 +76,7 @@ bool is_tag(std::string_view text, std::size_t begin) {
   if (text.substr(begin).starts_with("<!--")) return true;
   if (i < text.size() && text[i] == '/') ++i;
   if (i >= text.size() || !is_ascii_letter(text[i])) return false;
-  // A name, and then what a tag may go on with.
+  // A tag's name, and then one of its possible continuations.
   while (i < text.size() && (is_ascii_letter(text[i]) || is_ascii_digit(text[i]) || text[i] == '-')) ++i;
   if (i < text.size() && (text[i] == '>' || text.substr(i).starts_with("/>"))) return true;
   if (i >= text.size() || text[i] != ' ') return false;

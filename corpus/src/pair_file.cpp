@@ -24,7 +24,7 @@ void drop_carriage_return(std::string& line) {
   if (!line.empty() && line.back() == '\r') line.pop_back();
 }
 
-/// Reads on to the end, so that a message can name both lengths.
+/// Reads to the end and returns the number of lines, so that a message can give both lengths.
 std::uint64_t count_to_end(core::LineReader& reader) {
   std::string line;
   while (reader.next(line)) {
@@ -32,7 +32,7 @@ std::uint64_t count_to_end(core::LineReader& reader) {
   return reader.line_number();
 }
 
-/// The value at `key`, or at the path that its dots make of it; nullptr if there is none.
+/// Returns the value at `key`, or at the path of keys between its dots, or nullptr if there is none.
 const Json* find_value(const Json& object, std::string_view key) {
   if (!object.is_object()) return nullptr;
   if (const auto found = object.find(key); found != object.end()) return &*found;
@@ -140,7 +140,7 @@ void PairParser::parse_object(std::string_view line, ParsedPair& pair) const {
     const Json* const value = find_value(parsed.tree, *key);
     if (value != nullptr && value->is_string()) {
       *text = value->get_ref<const std::string&>();
-      // A text is one line wherever it goes.
+      // Every output format has one line for each text.
       std::ranges::replace_if(
           *text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
       continue;
@@ -164,7 +164,7 @@ bool PairReader::next_line() {
   drop_carriage_return(line_);
   drop_carriage_return(target_line_);
   drop_carriage_return(alignment_line_);
-  // What all lines must have, the first one says.
+  // The first line determines the number of columns of all lines.
   if (file_.format == PairFormat::kTsv && source_.line_number() == 1)
     parser_ = PairParser(file_, static_cast<std::uint64_t>(std::ranges::count(line_, '\t')) + 1);
   return true;

@@ -13,7 +13,7 @@ core::OutputOptions output_options(const std::stop_token& stop) {
   return {.partial = core::PartialPolicy::kTemporary, .stop = stop};
 }
 
-/// One cell: a tab would begin the next.
+/// Appends one cell. A tab in the text would start another cell, so it is replaced.
 void append_cell(std::string& line, std::string_view text) {
   const std::size_t begin = line.size();
   line += text;

@@ -13,15 +13,15 @@
 
 namespace dragoman::corpus {
 
-/// Writes pairs where a PairOutput says; nowhere if it is empty. One thread at a time.
+/// Writes pairs to a PairOutput, or nowhere if that is empty. One thread at a time.
 class PairWriter {
  public:
   PairWriter(const PairOutput& output, const std::stop_token& stop);
   void write(std::string_view source, std::string_view target);
   std::uint64_t pairs() const noexcept { return pairs_; }
-  /// Completes its files: core::OutputFile::complete().
+  /// Calls core::OutputFile::complete() for its files.
   void complete();
-  /// Adds the files that it writes.
+  /// Appends its files to `files`.
   void add_files(std::vector<core::OutputFile*>& files);
 
  private:
@@ -32,7 +32,7 @@ class PairWriter {
   std::uint64_t pairs_ = 0;
 };
 
-/// What was left out, and why.
+/// A dropped pair and the reason.
 struct RejectedPair {
   Reason reason;
   std::string_view file;

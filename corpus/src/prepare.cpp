@@ -23,7 +23,7 @@ namespace {
 
 using core::ErrorCode;
 
-/// What one task reads, cleans and judges.
+/// The bytes that one task reads, cleans and filters.
 constexpr std::size_t kChunkBytes = std::size_t{1} << 18;
 
 /// Lines of one of the inputs.
@@ -33,11 +33,11 @@ struct Chunk {
   std::string file;
 };
 
-/// What a task makes of a line.
+/// The result for one line.
 struct JudgedPair {
   ParsedPair texts;
   std::optional<Reason> reason;
-  /// Words, characters and length of either side.
+  /// The words, characters and length of one side.
   struct Side {
     std::uint64_t words = 0;
     std::uint64_t characters = 0;
@@ -64,7 +64,7 @@ void add(PairStatistics& statistics, const JudgedPair& pair) {
   statistics.target.add(pair.texts.target.size(), pair.target.words, pair.target.characters, pair.target.length);
 }
 
-/// All inputs, one after the other.
+/// Reads all inputs, one after the other.
 class InputReader {
  public:
   InputReader(const std::vector<PairFile>& files, const std::stop_token& stop) : files_(&files), stop_(stop) {
@@ -125,7 +125,7 @@ class Preparation {
   }
 
  private:
-  /// Reads ahead as far as it takes to know the main scripts.
+  /// Determines the main scripts. Keeps the chunks that it reads for next_chunk().
   void find_scripts() {
     std::array<std::uint64_t, 256> source{};
     std::array<std::uint64_t, 256> target{};
@@ -193,7 +193,7 @@ class Preparation {
     pair.reason = filter_.judge(texts.source, source, texts.target, target);
   }
 
-  /// In the order of the input, by one thread at a time.
+  /// Receives the chunks in input order, from one thread at a time.
   void take(JudgedChunk&& chunk) {
     core::require(!stop_.stop_requested(), ErrorCode::kInterrupted, "interrupted; nothing was written");
     summary_.input += chunk.statistics;
@@ -220,7 +220,8 @@ class Preparation {
                              .figures = {{"kept", static_cast<double>(summary_.kept.pairs)}}});
   }
 
-  /// Only what stays is remembered: a pair that goes for its target says nothing of its source.
+  /// Returns whether the pair is a duplicate. Only kept pairs are remembered: a pair dropped for its target does not
+  /// make its source a duplicate.
   std::optional<Reason> find_duplicate(const ParsedPair& texts) {
     const DuplicateOptions& wanted = options_.duplicates;
     const TextKey source = wanted.source ? key_of(texts.source) : TextKey{};

@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t kFirstSlots = 64;
 
-/// Adds a text to both halves. They go different ways through the lanes, so that texts that collide in one do not in
-/// the other; the length comes first, so that texts may follow one another.
+/// Mixes a text into both halves of the key. The halves process the bytes differently, so texts that collide in one do
+/// not collide in the other. The length comes first, so that the boundary between two texts counts.
 void add(TextKey& key, std::string_view text) noexcept {
   key.first = core::hash_integers(key.first ^ text.size(), key.second);
   for (std::size_t i = 0; i < text.size(); i += 16) {
@@ -21,7 +21,7 @@ void add(TextKey& key, std::string_view text) noexcept {
   }
 }
 
-/// An empty slot is all zeros, so no key is.
+/// Ensures that the key is not zero, which marks an empty slot.
 TextKey finished(TextKey key) noexcept {
   key.second |= 1;
   return key;

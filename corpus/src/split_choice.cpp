@@ -10,8 +10,8 @@ namespace dragoman::corpus {
 namespace {
 
 constexpr std::uint64_t kSplitStream = 0x73706C6974U;
-/// Pairs that are kept for each one that is wanted: some in the place of sources that have grown too large, or do not
-/// fit into what is left of a side.
+/// The number of candidates for each requested pair. The surplus replaces sources that grow too large or do not fit
+/// into the rest of a set.
 constexpr std::uint64_t kCandidates = 2;
 
 std::uint64_t key_of_source(std::uint64_t seed, std::string_view source) {
@@ -19,7 +19,7 @@ std::uint64_t key_of_source(std::uint64_t seed, std::string_view source) {
   return (std::uint64_t{block[1]} << 32) | block[0];
 }
 
-/// Moves the first groups that fit into a side of so many pairs there.
+/// Moves the first groups that fit into a set of `room` pairs.
 SourceGroup take_side(std::map<std::uint64_t, SourceGroup>& groups, std::uint64_t room) {
   SourceGroup side;
   for (auto group = groups.begin(); group != groups.end() && side.size() < room;) {

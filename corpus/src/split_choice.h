@@ -13,30 +13,31 @@ namespace dragoman::corpus {
 
 /// A pair that may become part of a split.
 struct Candidate {
-  std::uint64_t number = 0;  ///< in the order of the pairs
+  std::uint64_t number = 0;  ///< the position in the input
   std::string source;
   std::string target;
 };
 
-/// Pairs of one source.
+/// All pairs with the same source.
 using SourceGroup = std::vector<Candidate>;
 
-/// Draws so many pairs for validation and for test of a stream whose length is not known, source by source: all pairs
-/// of a source go to one side, or to training. Sources are drawn by the smallest keys, a pure function of seed and
-/// source, so every set of sources is as likely. A source with more pairs than there is room for is passed over, and
-/// the next ones take its place.
+/// Selects random pairs for validation and test from a stream of unknown length. All pairs with the same source go to
+/// the same set or to training. The sources with the smallest keys are selected. A key is a pure function of seed and
+/// source, so every set of sources is equally likely. A source with more pairs than the set has room for is skipped,
+/// and the next ones take its place.
 class SplitChoice {
  public:
   SplitChoice(std::uint64_t validation, std::uint64_t test, std::uint64_t seed)
       : validation_(validation), test_(test), seed_(seed) {}
-  /// Takes the pairs that turn out to be for training.
+  /// Receives the pairs that turn out to be for training.
   using Release = std::function<void(const Candidate&)>;
 
-  /// Whether it keeps the pair; if not, it is for training. What it keeps may push others out.
+  /// Offers a pair. Returns whether it is kept as a candidate; otherwise it is for training. Keeping it may release
+  /// others.
   bool offer(std::string_view source, std::string_view target, const Release& release);
 
-  /// At the end, each in the order of the pairs: what is for validation, for test, and for training after all. There
-  /// are fewer than wanted where no source is left that fits.
+  /// The final selection: pairs for validation, for test, and released to training. Each is in input order. A set is
+  /// smaller than requested if no remaining source fits.
   struct Split {
     SourceGroup validation;
     SourceGroup test;
@@ -52,9 +53,9 @@ class SplitChoice {
   std::uint64_t seed_;
   std::uint64_t offered_ = 0;
   std::map<std::uint64_t, SourceGroup> groups_;  ///< by key
-  std::uint64_t kept_ = 0;                       ///< pairs in them
-  std::set<std::uint64_t> too_large_;            ///< keys of sources that fit nowhere
-  /// Sources of larger keys are for training. It never grows: some of their pairs are there already.
+  std::uint64_t kept_ = 0;                       ///< the number of pairs in groups_
+  std::set<std::uint64_t> too_large_;            ///< keys of sources that fit into no set
+  /// Sources with larger keys are for training. It never grows, because some of their pairs have been released already.
   std::uint64_t largest_ = std::numeric_limits<std::uint64_t>::max();
 };
 

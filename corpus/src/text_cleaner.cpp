@@ -19,7 +19,7 @@ const icu::Normalizer2* find_normalizer(Normalization normalization) {
   return found;
 }
 
-/// Runs of white space become one space, those at the ends nothing.
+/// Replaces runs of white space by one space, and removes white space at the ends.
 void squeeze(std::string& text) {
   std::string squeezed;
   squeezed.reserve(text.size());

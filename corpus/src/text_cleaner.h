@@ -6,17 +6,17 @@
 
 namespace dragoman::corpus {
 
-/// Brings texts into one form before they are looked at. Thread-safe.
+/// Normalises texts before they are filtered. Thread-safe.
 class TextCleaner {
  public:
   TextCleaner(Normalization normalization, bool squeeze_spaces);
-  /// Of well-formed UTF-8.
+  /// Normalises `text` in place. It must be well-formed UTF-8.
   void clean(std::string& text) const;
 
  private:
   void normalize(std::string& text) const;
 
-  const void* normalizer_ = nullptr;  ///< icu::Normalizer2, which ICU owns
+  const void* normalizer_ = nullptr;  ///< an icu::Normalizer2 that ICU owns
   bool squeeze_spaces_;
 };
 

@@ -19,7 +19,7 @@ bool is_ascii_blank(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/// A square of flags, with the number of set flags in each row and column.
+/// A matrix of flags that counts the set flags in each row and column.
 class LinkTable {
  public:
   LinkTable(std::int32_t sources, std::int32_t targets)
@@ -61,7 +61,7 @@ class Growing {
     for (const Link& link : intersection) chosen_.add(link);
   }
 
-  /// Neighbours of links, until there are no more that align a unit which had no link.
+  /// Adds neighbours of links until none aligns a unit that has no link yet.
   void grow() {
     for (bool grew = true; grew;) {
       grew = false;
@@ -89,7 +89,7 @@ class Growing {
 
  private:
   bool add_neighbours(Link link) {
-    // Target and source steps, in the order of the published pseudo-code.
+    // The target and source steps, in the order of the published pseudo-code.
     static constexpr std::array<std::pair<int, int>, 8> kNeighbours = {
         {{-1, 0}, {0, -1}, {1, 0}, {0, 1}, {-1, -1}, {-1, 1}, {1, -1}, {1, 1}}};
     bool added = false;
@@ -110,7 +110,7 @@ class Growing {
   LinkTable chosen_{0, 0};
 };
 
-/// Target units from the left, source units within, as the pseudo-code goes through an alignment.
+/// Sorts links by target unit, then by source unit: the order of the published pseudo-code.
 Links by_target(Links links) {
   std::ranges::sort(links, {}, [](const Link& link) { return std::pair(link.target, link.source); });
   return links;
