@@ -12,38 +12,43 @@
 
 namespace dragoman::evaluation {
 
-/// What stands in for the precision of an n-gram order without a match (Chen and Cherry, WMT 2014).
+/// How an n-gram order without a match is smoothed (Chen and Cherry, WMT 2014).
 enum class BleuSmoothing {
-  kNone,         ///< nothing: the score is 0
-  kFloor,        ///< the smoothing value counts as the number of matches
-  kAddK,         ///< the smoothing value is added to matches and totals of every order above 1, matched or not
+  kNone,         ///< not at all: the score is 0
+  kFloor,        ///< the smoothing value replaces the number of matches
+  kAddK,         ///< the smoothing value is added to matches and totals of every order above 1, with or without matches
   kExponential,  ///< 1/2, 1/4, 1/8, ... matches for the first, second, ... such order (mteval-v13a)
 };
 
-/// A tokenizer for BLEU that is not one of BleuTokenizer, such as a SentencePiece model.
+/// A custom tokenizer for BLEU, such as a SentencePiece model.
 struct OtherBleuTokenizer {
-  /// In signatures: "flores200".
+  /// The name in signatures: "flores200".
   std::string name{};
-  /// Returns the tokens of a segment with spaces between them. Called from any thread.
+  /// Returns the tokens of a segment, separated by spaces. Called from any thread.
   std::function<std::string(std::string_view segment)> separate{};
 };
 
 struct BleuOptions {
   BleuTokenizer tokenizer = BleuTokenizer::k13a;
-  OtherBleuTokenizer other_tokenizer{};  ///< takes the place of `tokenizer` if it is set
+  OtherBleuTokenizer other_tokenizer{};  ///< replaces `tokenizer` if it is set
   BleuSmoothing smoothing = BleuSmoothing::kExponential;
   std::optional<double> smoothing_value = std::nullopt;  ///< for kFloor (default 0.1) and kAddK (default 1)
   bool lowercase = false;                                ///< full Unicode lower-casing before tokenisation
-  bool effective_order =
-      false;          ///< leave out the orders that the hypothesis is too short for; meant for single sentences
+  /// Whether to omit the orders for which the hypothesis is too short. Meant for single sentences.
+  bool effective_order = false;
   int max_order = 4;  ///< 1 to 16
 };
 
-/// BLEU (Papineni et al., ACL 2002) as sacreBLEU computes it (Post, WMT 2018). Counts: hypothesis length, length of the
-/// closest reference, matches [max_order], totals [max_order].
+/// BLEU (Papineni et al., ACL 2002) as sacreBLEU computes it (Post, WMT 2018).
+///
+///     const std::vector<std::string> hypotheses{"The cat sat on the mat."};
+///     const std::vector<std::vector<std::string>> references{{"The cat sat on the mat."}};
+///     corpus_bleu(hypotheses, references).value;    // 100
+///
+/// Statistics: hypothesis length, length of the closest reference, matches [max_order], totals [max_order].
 class Bleu final : public Metric {
  public:
-  /// Throws Error{kInvalidArgument} on options out of range.
+  /// Throws Error{kInvalidArgument} if an option is out of range.
   explicit Bleu(const BleuOptions& options = {});
   std::string name() const override { return "BLEU"; }
   std::size_t statistics_size() const override;
@@ -63,6 +68,7 @@ class Bleu final : public Metric {
   BleuOptions options_;
 };
 
+/// Returns the BLEU score of a text. Arguments and errors are as for corpus_score().
 Score corpus_bleu(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> references,
                   const BleuOptions& options = {});
 

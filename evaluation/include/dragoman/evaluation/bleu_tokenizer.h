@@ -6,19 +6,19 @@
 
 namespace dragoman::evaluation {
 
-/// How BLEU cuts a text into tokens. None of them depends on the language or the locale.
+/// The tokenization of a text for BLEU. None of these depends on the language or the locale.
 enum class BleuTokenizer {
   k13a,            ///< WMT's mteval-v13a: ASCII punctuation, XML entities, digits kept with their commas and periods
-  kInternational,  ///< mteval-v14: Unicode punctuation and symbols; categories as of the ICU that is linked
-  kCharacter,      ///< each code point that is not white space
-  kNone,           ///< at white space
-  kChinese,        ///< each Chinese character, and mteval-v13a's rules for the rest
+  kInternational,  ///< mteval-v14: Unicode punctuation and symbols, by the categories of the linked ICU
+  kCharacter,      ///< each code point except white space
+  kNone,           ///< split at white space
+  kChinese,        ///< each Chinese character; mteval-v13a's rules for the rest
 };
 
-/// The name in signatures and on the command line: "13a", "intl", "char", "none", "zh".
+/// Returns the name in signatures and on the command line: "13a", "intl", "char", "none", "zh".
 std::string_view tokenizer_name(BleuTokenizer tokenizer);
 
-/// The tokens of one segment (valid UTF-8), as sacreBLEU's tokenizer of that name makes them.
+/// Returns the tokens of one segment (valid UTF-8), as sacreBLEU's tokenizer of that name produces them.
 std::vector<std::string> tokenize(std::string_view segment, BleuTokenizer tokenizer);
 
 }  // namespace dragoman::evaluation

@@ -6,17 +6,17 @@
 
 namespace dragoman::evaluation {
 
-/// The metric's value of each resample, [samples].
+/// Returns the metric's value on each resample, [samples].
 std::vector<double> bootstrap_values(const Metric& metric, const SegmentStatistics& statistics,
                                      const BootstrapOptions& options);
 
-/// Mean, and half the distance between the values that 1/40 of the others lie below and above. `values` must not be
-/// empty.
+/// Returns the mean, and half the width of the interval that excludes the lowest and the highest 1/40 of the values.
+/// `values` must not be empty.
 Confidence confidence_interval(std::vector<double> values);
 
-/// Paired bootstrap test: the p-value of "the difference between the two systems is due to the choice of segments", as
-/// sacreBLEU's --paired-bs computes it. Both statistics must be of the same segments and metric, else
-/// Error{kInvalidArgument}.
+/// Returns the p-value of "the difference between the two systems is due to the choice of segments": the paired
+/// bootstrap test, as sacreBLEU's --paired-bs computes it. Throws Error{kInvalidArgument} unless both statistics are of
+/// the same segments and metric.
 double paired_bootstrap(const Metric& metric, const SegmentStatistics& baseline, const SegmentStatistics& system,
                         const BootstrapOptions& options = {});
 

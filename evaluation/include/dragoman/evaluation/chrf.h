@@ -9,21 +9,22 @@
 namespace dragoman::evaluation {
 
 struct ChrfOptions {
-  int char_order = 6;       ///< longest n-gram of characters, 0 to 32
-  int word_order = 0;       ///< longest n-gram of words, 0 to 32; 2 makes it chrF++
+  int char_order = 6;       ///< longest character n-gram, 0 to 32
+  int word_order = 0;       ///< longest word n-gram, 0 to 32; 2 selects chrF++
   int beta = 2;             ///< weight of recall over precision, 1 to 100
   bool lowercase = false;   ///< full Unicode lower-casing
   bool whitespace = false;  ///< whether white space counts as characters
-  bool eps_smoothing =
-      false;  ///< average the F-scores of all orders, rather than precision and recall of the orders that occur
+  /// Average the F-scores of all orders, instead of precision and recall of the orders that occur.
+  bool eps_smoothing = false;
 };
 
-/// chrF (Popović, WMT 2015) and chrF++ (Popović, WMT 2017) as sacreBLEU computes them: of several references the one
-/// with the best F-score counts. Counts: for each order, characters before words, {hypothesis n-grams, reference
-/// n-grams, matches}.
+/// chrF (Popović, WMT 2015) and chrF++ (Popović, WMT 2017) as sacreBLEU computes them. With several references, the one
+/// with the best F-score counts.
+///
+/// Statistics: for each order, characters before words, {hypothesis n-grams, reference n-grams, matches}.
 class Chrf final : public Metric {
  public:
-  /// Throws Error{kInvalidArgument} on options out of range.
+  /// Throws Error{kInvalidArgument} if an option is out of range.
   explicit Chrf(const ChrfOptions& options = {});
   std::string name() const override;
   std::size_t statistics_size() const override;
@@ -39,6 +40,7 @@ class Chrf final : public Metric {
   ChrfOptions options_;
 };
 
+/// Returns the chrF score of a text. Arguments and errors are as for corpus_score().
 Score corpus_chrf(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> references,
                   const ChrfOptions& options = {});
 

@@ -12,27 +12,28 @@
 
 namespace dragoman::evaluation {
 
-/// A metric is two pure functions: from a segment to counts, and from (sums of) counts to a score. Immutable, so any
-/// number of threads may use one object.
+/// An evaluation metric, defined by two pure functions: one from a segment to statistics, and one from summed
+/// statistics to a score. Objects are immutable, so any number of threads may share one.
 class Metric {
  public:
   virtual ~Metric();
   virtual std::string name() const = 0;
-  /// Whether a larger score is a better one.
+  /// Returns whether a larger score is better.
   virtual bool higher_is_better() const { return true; }
-  /// Numbers of a segment: the length of the spans below.
+  /// Returns the number of statistics of a segment, which is the length of the spans below.
   virtual std::size_t statistics_size() const = 0;
-  /// Stores the counts of one segment. Texts are valid UTF-8, and there is at least one reference.
+  /// Stores the statistics of one segment. The texts must be valid UTF-8, and there must be at least one reference.
   virtual void count_segment(std::string_view hypothesis, std::span<const std::string_view> references,
                              std::span<double> statistics) const = 0;
-  /// The score of each text with each one as its only reference, [texts, texts]: row i has text i as hypothesis, and
-  /// the bits of sentence_score(). Texts are valid UTF-8. BLEU and chrF take n-grams of each text once.
+  /// Returns the score of each text with each one as its only reference, [texts, texts]. In row i, text i is the
+  /// hypothesis. The scores have the same bits as those of sentence_score(). The texts must be valid UTF-8. BLEU and
+  /// chrF extract the n-grams of each text only once.
   virtual std::vector<double> pairwise(std::span<const std::string> texts) const;
-  /// The score of a text whose segments' counts sum to `statistics`.
+  /// Returns the score of a text whose segments' statistics sum to `statistics`.
   virtual double value(std::span<const double> statistics) const = 0;
-  /// Score::details for such a text.
+  /// Returns Score::details for such a text.
   virtual std::string details(std::span<const double> statistics) const;
-  /// The metric's own part of the signature: "case:mixed|eff:no|tok:13a|smooth:exp".
+  /// Returns the metric's own part of the signature: "case:mixed|eff:no|tok:13a|smooth:exp".
   virtual std::string signature_fields() const = 0;
 
  protected:
@@ -41,9 +42,9 @@ class Metric {
   Metric& operator=(const Metric&) = default;
 };
 
-/// Counts of every segment of a text, [segments, statistics_size]. Rows may be summed in any selection: that is what
-/// makes resampling cheap. All counts are integers (exact sums), but for TER's mean reference length with several
-/// references.
+/// The statistics of every segment of a text, [segments, statistics_size]. Any selection of rows may be summed, which
+/// makes resampling cheap. All statistics are integers, so sums are exact. The exception is TER's mean reference length
+/// with several references.
 class SegmentStatistics {
  public:
   SegmentStatistics(std::size_t segments, std::size_t width, std::size_t reference_count)
@@ -51,13 +52,13 @@ class SegmentStatistics {
 
   std::size_t segments() const noexcept { return segments_; }
   std::size_t width() const noexcept { return width_; }
-  /// References per segment, which the signature names.
+  /// Returns the number of references per segment, which is part of the signature.
   std::size_t reference_count() const noexcept { return reference_count_; }
   std::span<double> row(std::size_t segment) { return std::span(counts_).subspan(segment * width_, width_); }
   std::span<const double> row(std::size_t segment) const {
     return std::span(counts_).subspan(segment * width_, width_);
   }
-  /// The counts of the whole text, [statistics_size].
+  /// Returns the statistics of the whole text, [statistics_size].
   std::vector<double> sum() const;
 
  private:
@@ -67,30 +68,30 @@ class SegmentStatistics {
   std::vector<double> counts_;
 };
 
-/// Bootstrap resampling (Koehn, "Statistical Significance Tests for Machine Translation Evaluation", EMNLP 2004).
-/// The draws are those of numpy.random.default_rng(seed).choice(), as sacreBLEU makes them, so means and intervals are
-/// its own for the same seed, and the same on every machine.
+/// Options of bootstrap resampling (Koehn, "Statistical Significance Tests for Machine Translation Evaluation", EMNLP
+/// 2004). Like sacreBLEU, it draws with numpy.random.default_rng(seed).choice(). For the same seed, means and intervals
+/// are therefore equal to sacreBLEU's on every machine.
 struct BootstrapOptions {
   std::uint32_t samples = 1000;
   std::uint64_t seed = 12345;
 };
 
-/// Counts a text. `references` are streams, each as long as `hypotheses`: references[r][i] belongs to hypotheses[i].
-/// Ill-formed UTF-8 is read as U+FFFD. Throws Error{kInvalidArgument} on no segments, no references, or lengths that
-/// differ.
+/// Computes the statistics of a text. `references` are streams with the length of `hypotheses`: references[r][i]
+/// belongs to hypotheses[i]. Ill-formed UTF-8 is read as U+FFFD. Throws Error{kInvalidArgument} if there are no
+/// segments or no references, or if lengths differ.
 SegmentStatistics count_segments(const Metric& metric, std::span<const std::string> hypotheses,
                                  std::span<const std::vector<std::string>> references);
 
-/// The score of counted segments, with a confidence interval if `bootstrap` is given.
+/// Returns the score of segments, with a confidence interval if `bootstrap` is given.
 Score score_segments(const Metric& metric, const SegmentStatistics& statistics,
                      const std::optional<BootstrapOptions>& bootstrap = std::nullopt);
 
-/// count_segments, then score_segments.
+/// Returns the score of a text: count_segments(), then score_segments().
 Score corpus_score(const Metric& metric, std::span<const std::string> hypotheses,
                    std::span<const std::vector<std::string>> references,
                    const std::optional<BootstrapOptions>& bootstrap = std::nullopt);
 
-/// The score of one segment. For BLEU, turn effective_order on.
+/// Returns the score of one segment. For BLEU, set BleuOptions::effective_order.
 Score sentence_score(const Metric& metric, const std::string& hypothesis, std::span<const std::string> references);
 
 }  // namespace dragoman::evaluation

@@ -15,35 +15,37 @@ enum class PairedTest : std::uint8_t {
   /// both systems are scored on segments that are drawn with replacement.
   kBootstrap,
   /// Approximate randomisation (Riezler & Maxwell, "On Some Pitfalls in Automatic Evaluation and Significance Testing
-  /// for MT", 2005): in each trial every segment's translations change sides or not, by a coin.
+  /// for MT", 2005): each trial tosses a coin for every segment to decide whether its two translations change sides.
   kApproximateRandomization,
 };
 
 struct PairedOptions {
   PairedTest test = PairedTest::kBootstrap;
-  /// Resamples or trials; sacreBLEU's defaults are 1000 and 10000.
+  /// The number of resamples or trials. sacreBLEU's defaults are 1000 and 10000.
   std::uint32_t samples = 1000;
   std::uint64_t seed = 12345;
 };
 
-/// What a test says of one system.
+/// The result of a test for one system.
 struct PairedResult {
   double score = 0;
-  /// About the probability that a difference to the baseline as large as this one comes by chance; none of the
-  /// baseline itself.
+  /// The approximate probability that a difference to the baseline of this size occurs by chance. Not set for the
+  /// baseline.
   std::optional<double> p_value{};
-  /// Of the bootstrap's resamples; none with approximate randomisation.
+  /// From the bootstrap's resamples. Not set with approximate randomisation.
   std::optional<Confidence> confidence{};
 };
 
-/// Compares each system with the first, the baseline, as sacreBLEU's --paired-bs and --paired-ar do, by the same
-/// numbers drawn from the same seed, so that scores and p-values are the same. `systems` are counts of the same
-/// segments by the same metric, at least two; Error{kInvalidArgument} if not, or if `samples` is 0. One result for each
-/// system, in order.
+/// Compares each system with the first one, the baseline, as sacreBLEU's --paired-bs and --paired-ar do. The random
+/// numbers for a seed are the same, so scores and p-values are equal to sacreBLEU's.
+///
+/// `systems` holds at least two sets of statistics, of the same segments and metric. Returns one result for each
+/// system, in order. Throws Error{kInvalidArgument} if the systems do not match or if `samples` is 0.
 std::vector<PairedResult> paired_test(const Metric& metric, std::span<const SegmentStatistics> systems,
                                       const PairedOptions& options = {});
 
-/// The signature of the scores of a test, or of scores without one, with so many references for each segment.
+/// Returns the signature of scores with `references` references per segment, from a test or (without `options`) from
+/// none.
 std::string paired_signature(const Metric& metric, std::size_t references, const std::optional<PairedOptions>& options);
 
 }  // namespace dragoman::evaluation

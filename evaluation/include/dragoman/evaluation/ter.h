@@ -15,9 +15,10 @@ struct TerOptions {
   bool case_sensitive = false;  ///< otherwise both sides are lower-cased
 };
 
-/// Translation edit rate (Snover et al., AMTA 2006) as sacreBLEU and Tercom compute it: insertions, deletions,
-/// substitutions and shifts of phrases, found greedily within Tercom's limits. Counts: the fewest edits to any
-/// reference, the mean reference length.
+/// Translation edit rate (Snover et al., AMTA 2006) as sacreBLEU and Tercom compute it. Edits are insertions,
+/// deletions, substitutions and shifts of phrases; they are found by greedy search within Tercom's limits.
+///
+/// Statistics: the smallest number of edits to any reference, the mean reference length.
 class Ter final : public Metric {
  public:
   explicit Ter(const TerOptions& options = {}) : options_(options) {}
@@ -33,6 +34,7 @@ class Ter final : public Metric {
   TerOptions options_;
 };
 
+/// Returns the TER score of a text. Arguments and errors are as for corpus_score().
 Score corpus_ter(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> references,
                  const TerOptions& options = {});
 

@@ -7,17 +7,17 @@
 
 namespace dragoman::evaluation {
 
-/// The lines of a file, without white space at their ends (as sacreBLEU's command line reads them).
+/// The lines of a file without trailing white space, as sacreBLEU's command line reads them.
 struct TextFile {
   std::string name;  ///< for messages
   std::vector<std::string> lines;
 };
 
-/// Reads a text file, gz and zst included; "-" is standard input. Ill-formed UTF-8 becomes U+FFFD. A file without a
-/// line is an Error{kBadInput}. `stop` ends the wait for a silent pipe, as in core::InputFile.
+/// Reads a text file, which may be compressed (gz, zst); "-" is standard input. Ill-formed UTF-8 becomes U+FFFD. Throws
+/// Error{kBadInput} if the file has no lines. `stop` ends the wait for a silent pipe, as in core::InputFile.
 TextFile read_text_file(const std::filesystem::path& path, const std::stop_token& stop = {});
 
-/// Throws Error{kBadInput} that names both files and counts unless they have equally many lines.
+/// Throws Error{kBadInput} that names both files and their numbers of lines unless these are equal.
 void check_parallel(const TextFile& hypothesis, const TextFile& reference);
 
 }  // namespace dragoman::evaluation
