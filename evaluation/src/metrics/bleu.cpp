@@ -17,7 +17,7 @@ namespace dragoman::evaluation {
 namespace {
 
 constexpr int kMaxWords = 16;
-// Where the statistics of order n (from 0) begin: {hypothesis length, reference length, matches..., totals...}.
+// The statistics are {hypothesis length, reference length, matches..., totals...}. This is the offset of the matches.
 constexpr std::size_t kMatches = 2;
 
 std::string_view smoothing_name(BleuSmoothing smoothing) {
@@ -34,7 +34,7 @@ std::string_view smoothing_name(BleuSmoothing smoothing) {
   core::fail(core::ErrorCode::kInvalidArgument, "there is no BLEU smoothing number {}", static_cast<int>(smoothing));
 }
 
-/// The reference length nearest to the hypothesis's; the shorter of two that are equally near.
+/// Returns the reference length nearest to the hypothesis length, or the shorter of two that are equally near.
 std::size_t closest_length(std::size_t hypothesis, std::span<const std::size_t> references) {
   const auto distance = [&](std::size_t length) {
     return length > hypothesis ? length - hypothesis : hypothesis - length;
@@ -44,7 +44,7 @@ std::size_t closest_length(std::size_t hypothesis, std::span<const std::size_t> 
   });
 }
 
-/// For each n-gram the largest count in any reference. Sequence 0 is the hypothesis.
+/// Returns the largest count of each n-gram in any reference. Sequence 0 is the hypothesis.
 std::vector<std::uint32_t> largest_counts(const NgramIndex& ngrams, std::size_t references) {
   std::vector<std::uint32_t> largest = ngrams.counts(1);
   for (std::size_t r = 2; r <= references; ++r) {
@@ -60,7 +60,7 @@ double brevity_penalty(double hypothesis_length, double reference_length) {
   return hypothesis_length > 0 ? std::exp(1 - reference_length / hypothesis_length) : 0;
 }
 
-/// sacreBLEU's logarithm, finite at 0 so that one order without a match makes the score 0 and not a NaN.
+/// Returns sacreBLEU's logarithm. It is finite at 0, so an order without a match makes the score 0 instead of NaN.
 double floored_log(double x) {
   return x == 0 ? -9999999999.0 : std::log(x);
 }

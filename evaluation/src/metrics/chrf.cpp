@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kMaxCharacters = 32;
 constexpr int kLargestBeta = 100;
-// Statistics of one order.
+// The statistics of one order.
 enum Count : std::size_t { kHypothesis, kReference, kMatch, kCountsPerOrder };
 
 constexpr bool is_ascii_punctuation(char c) {
@@ -30,7 +30,7 @@ NgramIndex::Symbols characters(std::string_view text, bool whitespace) {
   return symbols;
 }
 
-/// Words with one punctuation mark split off: the last character if it is one, else the first.
+/// Returns words with one punctuation mark split off: the last character if it is one, otherwise the first.
 std::vector<std::string_view> words_and_punctuation(std::string_view text) {
   std::vector<std::string_view> words;
   for (const std::string_view word : split(text)) {
@@ -46,14 +46,15 @@ std::vector<std::string_view> words_and_punctuation(std::string_view text) {
   return words;
 }
 
-/// One row of statistics per reference; sequence 0 of the index is the hypothesis. Fills the orders from `first`.
+/// Fills one row of statistics for each reference, starting at the order `first`. Sequence 0 of the index is the
+/// hypothesis.
 void count_orders(NgramIndex ngrams, std::size_t first, std::size_t orders, std::vector<std::vector<double>>& rows) {
   for (std::size_t n = 0; n < orders; ++n) {
     if (n > 0) ngrams.next_order();
     const std::vector<std::uint32_t> hypothesis = ngrams.counts(0);
     for (std::size_t r = 0; r < rows.size(); ++r) {
       double* counts = rows[r].data() + (first + n) * kCountsPerOrder;
-      // Without an n-gram in the reference the order says nothing, so its n-grams in the hypothesis do not count
+      // If the reference has no n-gram of this order, the order is undefined, so the hypothesis's n-grams do not count
       // either.
       counts[kHypothesis] = ngrams.total(r + 1) == 0 ? 0 : static_cast<double>(ngrams.total(0));
       counts[kReference] = static_cast<double>(ngrams.total(r + 1));
@@ -71,7 +72,7 @@ double f_score(double precision, double recall, double factor) {
   return (1 + factor) * precision * recall / (factor * precision + recall);
 }
 
-/// The orders that occur on both sides, averaged: sacreBLEU's default.
+/// Returns the score averaged over the orders that occur on both sides, which is sacreBLEU's default.
 double effective_order_score(std::span<const double> statistics, double factor) {
   PrecisionRecall sum;
   int used = 0;
@@ -86,7 +87,8 @@ double effective_order_score(std::span<const double> statistics, double factor) 
   return 100 * f_score(sum.precision / used, sum.recall / used, factor);
 }
 
-/// The F-scores of all orders, averaged, with a tiny number for what is not defined: chrF++.py, NLTK, Moses.
+/// Returns the mean F-score of all orders, with a tiny number for undefined ones, as chrF++.py, NLTK and Moses compute
+/// it.
 double eps_score(std::span<const double> statistics, double factor) {
   constexpr double kEpsilon = 1e-16;
   const std::size_t orders = statistics.size() / kCountsPerOrder;

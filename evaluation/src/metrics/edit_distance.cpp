@@ -8,13 +8,14 @@
 namespace dragoman::evaluation {
 namespace {
 
-// Larger than any distance, and far enough from overflow that a cost can be added.
+// Larger than any distance, and small enough that adding a cost cannot overflow.
 constexpr int kUnreachable = 1 << 30;
 constexpr std::ptrdiff_t kBeamWidth = 25;
 // The cells of one segment take at most 800 MB. Segments of millions of words are files without line ends.
 constexpr std::size_t kMaxCells = 100'000'000;
 
-/// Half the beam; wider where the lengths differ so much that the beams of neighbouring rows would not touch.
+/// Returns half the width of the beam. A large difference of the lengths widens it, so that the beams of neighbouring
+/// rows overlap.
 std::ptrdiff_t beam_width(double length_ratio) {
   return kBeamWidth < length_ratio / 2 ? static_cast<std::ptrdiff_t>(std::ceil(length_ratio / 2 + kBeamWidth))
                                        : kBeamWidth;
@@ -66,7 +67,8 @@ void BeamEditDistance::fill_row(std::size_t row, std::uint32_t word) {
   for (std::ptrdiff_t column = band.begin; column < band.end; ++column) {
     const Cell above = cell(row - 1, column);
     Cell best{kUnreachable, Edit::kNone};
-    // The first of equals wins: this order is what makes the alignment, and hence the shifts that are tried, Tercom's.
+    // On a tie the first edit wins. This order determines the alignment, and thus makes the candidate shifts equal to
+    // Tercom's.
     const auto consider = [&best](int cost, Edit edit) {
       if (cost < best.cost) best = {cost, edit};
     };

@@ -9,26 +9,26 @@ namespace dragoman::evaluation {
 
 using Words = std::vector<std::uint32_t>;
 
-/// A step that turns the hypothesis into the reference.
+/// A step of turning the hypothesis into the reference.
 enum class Edit : std::uint8_t {
   kNone,        ///< outside the beam
   kMatch,       ///< the words are equal
-  kSubstitute,  ///< a hypothesis word becomes a reference word
-  kInsert,      ///< a reference word that the hypothesis lacks
-  kDelete,      ///< a hypothesis word too many
+  kSubstitute,  ///< a hypothesis word is replaced by a reference word
+  kInsert,      ///< a reference word is missing in the hypothesis
+  kDelete,      ///< a hypothesis word is superfluous
 };
 
-/// Levenshtein distance of hypotheses of one length to a reference, within a beam around the diagonal (as sacreBLEU
-/// lays it, so that the beam's errors are the same ones). Consecutive hypotheses mostly begin alike: rows of the common
-/// beginning are kept. Memory grows with the beam, not with the product of the lengths.
+/// The Levenshtein distance of hypotheses of one length to a reference, within a beam around the diagonal. The beam is
+/// sacreBLEU's, so that its errors are the same. Consecutive hypotheses mostly share a prefix, whose rows are kept.
+/// Memory grows with the beam, not with the product of the lengths.
 class BeamEditDistance {
  public:
   /// The reference must outlive the object and not be empty.
   BeamEditDistance(std::span<const std::uint32_t> reference, std::size_t hypothesis_length);
 
-  /// The fewest edits; `hypothesis` has the length announced.
+  /// Returns the smallest number of edits. `hypothesis` must have the length given to the constructor.
   int operator()(const Words& hypothesis);
-  /// The edits behind the last result, from the first word to the last.
+  /// Returns the edits of the last result, from the first word to the last.
   std::vector<Edit> edits() const;
 
  private:
@@ -36,7 +36,7 @@ class BeamEditDistance {
     int cost;
     Edit edit;
   };
-  /// Columns [begin, end) of a row; its cells lie from `cells` on.
+  /// The columns [begin, end) of a row. Its cells start at index `cells`.
   struct Band {
     std::ptrdiff_t begin;
     std::ptrdiff_t end;

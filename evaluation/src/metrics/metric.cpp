@@ -9,7 +9,7 @@
 namespace dragoman::evaluation {
 namespace {
 
-/// A view of the text itself where it is well-formed, else of a repaired copy.
+/// A view of the text itself if it is well-formed, otherwise of a repaired copy.
 class ValidText {
  public:
   explicit ValidText(const std::string& text) : view_(text) {
@@ -37,7 +37,7 @@ void check_lengths(std::span<const std::string> hypotheses, std::span<const std:
         hypotheses.size(), references[r].size(), r + 1);
 }
 
-/// `resampling`: "bs:1000|seed:12345|", or nothing.
+/// `resampling` is "bs:1000|seed:12345|" or empty.
 std::string full_signature(const Metric& metric, std::size_t references, const std::string& resampling) {
   return fmt::format("nrefs:{}|{}{}|version:dragoman.{}", references, resampling, metric.signature_fields(),
                      DRAGOMAN_VERSION);

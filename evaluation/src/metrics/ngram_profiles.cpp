@@ -19,7 +19,7 @@ std::int64_t NgramProfiles::matches(std::size_t order, std::size_t a, std::size_
   const std::vector<std::uint32_t>& second = profiles_[order][b];
   std::int64_t common = 0;
   for (auto x = first.begin(), y = second.begin(); x != first.end() && y != second.end();) {
-    // Without a branch that nobody can foretell.
+    // Branch-free, because the branches would be unpredictable.
     const std::uint32_t left = *x;
     const std::uint32_t right = *y;
     common += left == right ? 1 : 0;

@@ -6,21 +6,21 @@
 
 namespace dragoman::evaluation {
 
-/// Numbers the distinct n-grams of several sequences, order by order. An n-gram is the pair of its first n-1 symbols,
-/// which have a number already, and its last one, so that an order costs one look-up of 8 bytes per position, however
-/// long the n-grams are.
+/// Numbers the distinct n-grams of several sequences, order by order. An n-gram is identified by the number of its
+/// first n-1 symbols and by its last symbol. An order therefore costs one look-up of 8 bytes per position, however long
+/// the n-grams are.
 class NgramIndex {
  public:
   using Symbols = std::vector<std::uint32_t>;
 
-  /// Begins at order 1.
+  /// Starts at order 1.
   explicit NgramIndex(std::vector<Symbols> sequences);
   void next_order();
 
-  /// How many n-grams of the current order a sequence has.
+  /// Returns the number of n-grams of the current order in a sequence.
   std::int64_t total(std::size_t sequence) const { return static_cast<std::int64_t>(numbers_[sequence].size()); }
   std::span<const std::uint32_t> numbers(std::size_t sequence) const { return numbers_[sequence]; }
-  /// How often each n-gram occurs in a sequence, by number.
+  /// Returns the count of each n-gram in a sequence, indexed by the n-gram's number.
   std::vector<std::uint32_t> counts(std::size_t sequence) const;
 
  private:
@@ -35,7 +35,7 @@ class NgramIndex {
   std::vector<std::uint32_t> slot_numbers_;
 };
 
-/// Sum over n-grams of the smaller count.
+/// Returns the sum over n-grams of the smaller of their two counts.
 std::int64_t matches(std::span<const std::uint32_t> hypothesis, std::span<const std::uint32_t> reference);
 
 }  // namespace dragoman::evaluation

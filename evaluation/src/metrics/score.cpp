@@ -6,7 +6,7 @@ namespace dragoman::evaluation {
 
 std::string Score::number(int decimals) const {
   const std::string plain = fmt::format("{:.{}f}", value, decimals);
-  // sacreBLEU takes a mean of zero for "no interval".
+  // As in sacreBLEU, a mean of zero means that there is no interval.
   if (!confidence || confidence->mean <= 0) return plain;
   return fmt::format("{} (μ = {:.{}f} ± {:.{}f})", plain, confidence->mean, decimals, confidence->half_width, decimals);
 }

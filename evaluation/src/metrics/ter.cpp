@@ -12,8 +12,8 @@
 namespace dragoman::evaluation {
 namespace {
 
-/// sacreBLEU normalises references twice, which is not the same as once: ",,1" becomes ", ,1" and then ", , 1".
-/// Published scores contain this, so it is kept.
+/// sacreBLEU normalises references twice, which differs from once: ",,1" becomes ", ,1" and then ", , 1". Published
+/// scores depend on this, so it is kept.
 std::string separate_reference_words(std::string_view reference, const TerOptions& options) {
   return separate_ter_words(separate_ter_words(reference, options), options);
 }

@@ -14,7 +14,7 @@ constexpr Index kLongestShift = 10;
 constexpr Index kFarthestShift = 50;
 constexpr int kMaxCandidates = 1000;
 
-/// Which hypothesis word each reference word stands beside, and which words are in error.
+/// The hypothesis word aligned with each reference word, and the words in error.
 struct Alignment {
   std::vector<Index> hypothesis_position;  ///< [reference]; -1: before the first word
   std::vector<bool> reference_error;       ///< [reference]
@@ -38,7 +38,7 @@ bool any_error(const std::vector<bool>& errors, Index start, Index length) {
   return std::find(begin, begin + length, true) != begin + length;
 }
 
-/// Equal phrases: hypothesis[hypothesis_start, + length) and reference[reference_start, + length).
+/// Two equal phrases: hypothesis[hypothesis_start, + length) and reference[reference_start, + length).
 struct Phrase {
   Index hypothesis_start;
   Index reference_start;
@@ -52,14 +52,15 @@ struct Shift {
   Index target;
   Words result;
 
-  /// Tercom's ranking: the largest gain, then the longest phrase, then the first phrase, then the first target.
+  /// Ranks shifts as Tercom does: the largest gain, then the longest phrase, then the first phrase, then the first
+  /// target.
   bool better_than(const Shift& other) const {
     return std::tuple(gain, length, -start, -target) >
            std::tuple(other.gain, other.length, -other.start, -other.target);
   }
 };
 
-/// Moves words[start, start + length) to before words[target]; a target within the phrase counts from its end.
+/// Moves words[start, start + length) to before words[target]. A target within the phrase counts from the phrase's end.
 Words shifted(const Words& words, Index start, Index length, Index target) {
   Words result = words;
   const auto first = result.begin() + start;
@@ -82,7 +83,7 @@ class ShiftSearch {
     std::size_t shifts = 0;
     for (;;) {
       std::optional<Shift> best = find_best_shift();
-      // A search that ran out of candidates has not seen them all: sacreBLEU then leaves its best one unused.
+      // A search that reached the limit of candidates is incomplete. sacreBLEU then does not apply its best shift.
       if (candidates_ >= kMaxCandidates || !best || best->gain <= 0) break;
       ++shifts;
       words_ = std::move(best->result);
@@ -104,7 +105,7 @@ class ShiftSearch {
     return best;
   }
 
-  /// Both sides must have an error in the phrase, and it must not stand where it should already.
+  /// Returns whether both sides have an error in the phrase, and the phrase is not yet where it belongs.
   static bool worth_shifting(const Phrase& phrase, const Alignment& alignment) {
     const Index position = alignment.hypothesis_position[static_cast<std::size_t>(phrase.reference_start)];
     return any_error(alignment.hypothesis_error, phrase.hypothesis_start, phrase.length) &&
@@ -112,7 +113,7 @@ class ShiftSearch {
            !(phrase.hypothesis_start <= position && position < phrase.hypothesis_start + phrase.length);
   }
 
-  /// Tries the positions that the alignment gives to the word before the phrase in the reference, and to the words in
+  /// Tries the positions that the alignment assigns to the word before the phrase in the reference, and to the words in
   /// it.
   void try_targets(const Phrase& phrase, const Alignment& alignment, int cost, std::optional<Shift>& best) {
     Index previous = -1;
@@ -130,7 +131,7 @@ class ShiftSearch {
     }
   }
 
-  /// Calls visit(phrase) until it returns false.
+  /// Calls visit(phrase) for each pair of equal phrases until it returns false.
   template <class Visit>
   void for_each_equal_phrase(Visit&& visit) const {
     const auto hypothesis_size = static_cast<Index>(words_.size());

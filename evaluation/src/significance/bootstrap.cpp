@@ -12,7 +12,7 @@
 namespace dragoman::evaluation {
 namespace {
 
-/// Of one resample: as many rows as there are, drawn with replacement.
+/// Returns the summed statistics of one resample. Draws with replacement; the number of draws is the number of rows.
 std::vector<double> resampled_sum(const SegmentStatistics& statistics, NumpyRandom& random) {
   std::vector<double> sum(statistics.width());
   const auto segments = static_cast<std::uint32_t>(statistics.segments());

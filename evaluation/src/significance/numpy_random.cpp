@@ -6,8 +6,8 @@
 namespace dragoman::evaluation {
 namespace {
 
-/// numpy.random.SeedSequence of an integer: a pool of four words into which the seed is hashed, and from which the
-/// generator's first state is.
+/// The numpy.random.SeedSequence of an integer: a pool of four words into which the seed is hashed. The generator's
+/// initial state is derived from it.
 class SeedPool {
  public:
   explicit SeedPool(std::uint64_t seed) {
@@ -20,7 +20,7 @@ class SeedPool {
         if (from != to) pool_[to] = mixed(pool_[to], hashed(pool_[from], constant, 0x931e8875U));
   }
 
-  /// Of 64 bits each, the first of which are the low half.
+  /// Returns four 64-bit words, each generated from its low half first.
   std::array<std::uint64_t, 4> words() const {
     std::array<std::uint64_t, 4> result{};
     std::uint32_t constant = 0x8b51f9ddU;
@@ -80,7 +80,7 @@ std::uint32_t NumpyRandom::next32() {
 }
 
 std::uint32_t NumpyRandom::below(std::uint32_t bound) {
-  if (bound <= 1) return 0;  // numpy draws nothing there
+  if (bound <= 1) return 0;  // numpy draws nothing in this case
   std::uint64_t product = std::uint64_t{next32()} * bound;
   if (static_cast<std::uint32_t>(product) < bound) {
     const std::uint32_t threshold = (0U - bound) % bound;

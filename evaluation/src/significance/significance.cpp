@@ -28,14 +28,14 @@ void require_paired(std::span<const SegmentStatistics> systems, const PairedOpti
                   first.segments(), first.width(), other.segments(), other.width());
 }
 
-/// The share of chance results that are larger than what was seen. One is added to both counts, so that the risk of
-/// calling a difference real which is none stays below the level of the test, however few samples there are.
+/// Returns the share of chance results above the observed one. Both counts are increased by one, so that the risk of a
+/// false positive stays below the level of the test, however few samples there are.
 double share_above(const std::vector<double>& by_chance, double seen) {
   const auto larger = std::count_if(by_chance.begin(), by_chance.end(), [&](double value) { return value > seen; });
   return static_cast<double>(larger + 1) / static_cast<double>(by_chance.size() + 1);
 }
 
-/// How far the two scores lie apart in each trial.
+/// Returns the difference between the two scores in each trial.
 std::vector<double> randomized_differences(const Metric& metric, const SegmentStatistics& baseline,
                                            const SegmentStatistics& system, const PairedOptions& options) {
   NumpyRandom random(options.seed);
@@ -55,7 +55,7 @@ std::vector<double> randomized_differences(const Metric& metric, const SegmentSt
   return differences;
 }
 
-/// How much further than usual the two scores lie apart in each resample.
+/// Returns, for each resample, how much the difference between the two scores exceeds its mean.
 std::vector<double> resampled_differences(const std::vector<double>& baseline, const std::vector<double>& system) {
   std::vector<double> differences(system.size());
   for (std::size_t i = 0; i < differences.size(); ++i) differences[i] = std::fabs(system[i] - baseline[i]);

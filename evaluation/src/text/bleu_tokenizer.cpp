@@ -52,9 +52,9 @@ std::string separate_characters(std::string_view text) {
   return encode(separated);
 }
 
-/// Characters that are single tokens for the tokenizer `zh`: CJK ideographs, punctuation and compatibility forms.
-/// sacreBLEU names two planes of ideographs by escapes that Python reads as two characters each; these make the ranges
-/// from U+2001 and from U+2F81 of it, and leave the ideographs beyond U+FFFF out.
+/// Returns whether the tokenizer `zh` treats the character as a token: CJK ideographs, punctuation and compatibility
+/// forms. sacreBLEU writes two planes of ideographs as escapes that Python reads as two characters each. These produce
+/// its ranges from U+2001 and from U+2F81, and leave out the ideographs beyond U+FFFF.
 bool is_chinese(char32_t c) {
   constexpr std::pair<char32_t, char32_t> kRanges[] = {
       {0x2001, 0x2A6D}, {0x2E80, 0x2EFF}, {0x2F00, 0x2FDF}, {0x2FF0, 0x2FFF}, {0x3000, 0x303F}, {0x3100, 0x312F},

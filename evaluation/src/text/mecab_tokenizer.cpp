@@ -19,11 +19,11 @@ namespace {
 
 using core::ErrorCode;
 
-/// From each letter MeCab looks through the rest of its run, so that a run of 64 KiB takes six seconds.
+/// From each letter, MeCab searches the rest of the run, so a run of 64 KiB takes six seconds.
 constexpr std::size_t kMaxSegmentBytes = std::size_t{1} << 14;
 
-/// Throws unless the folder has the files of a dictionary, as files: MeCab would wait for a pipe and read a device for
-/// ever.
+/// Throws unless the folder contains the files of a dictionary as regular files. MeCab would wait for a pipe, and read
+/// a device, for ever.
 void require_dictionary_files(const std::filesystem::path& dictionary) {
   for (const char* const name : {"dicrc", "sys.dic", "unk.dic", "matrix.bin", "char.bin"}) {
     const std::filesystem::path file = dictionary / name;
@@ -35,7 +35,7 @@ void require_dictionary_files(const std::filesystem::path& dictionary) {
   }
 }
 
-/// MeCab's C interface. It is loaded when the first tokenizer is made, so that only who scores Japanese needs it.
+/// MeCab's C interface. It is loaded when the first tokenizer is created, so that only scoring Japanese requires it.
 class MecabLibrary {
  public:
   static const MecabLibrary& instance() {
@@ -88,16 +88,16 @@ class MecabLibrary {
                   name);
   }
 
-  void* handle_;  // stays open to the end of the process
+  void* handle_;  // stays open until the process ends
 };
 
-/// A dictionary, and the tagger over it, which any number of threads may use with a lattice each.
+/// A dictionary and its tagger. Any number of threads may use the tagger, each with its own lattice.
 class Mecab {
  public:
   explicit Mecab(const std::filesystem::path& dictionary) : library_(MecabLibrary::instance()) {
     require_dictionary_files(dictionary);
     std::string folder = dictionary.string();
-    // MeCab asks for a file of settings, and takes none of a user's; nor further dictionaries, which dicrc could name.
+    // /dev/null replaces the user's settings file, and the empty -u the user dictionaries that dicrc could name.
     std::array<std::string, 7> arguments{"mecab", "-r", "/dev/null", "-d", folder, "-u", ""};
     std::array<char*, arguments.size()> pointers{};
     std::ranges::transform(arguments, pointers.begin(), [](std::string& argument) { return argument.data(); });

@@ -5,11 +5,11 @@
 
 namespace dragoman::evaluation {
 
-// The substitutions that the reference tokenizers are written in, each one pass from left to right without overlap:
-// what a match has consumed cannot begin or end another one. They work on bytes as well as on code points, where the
-// tests only ask for ASCII characters: every byte of a longer character then answers alike.
+// The substitutions from which the reference tokenizers are composed. Each is one pass from left to right without
+// overlap: consumed characters cannot be part of another match. They work on bytes as well as on code points if the
+// tests match ASCII characters only, because every byte of a longer character then gives the same answer.
 
-/// Every `from` becomes `to`.
+/// Replaces every `from` by `to`.
 inline void replace_all(std::string& text, std::string_view from, std::string_view to) {
   std::size_t next = text.find(from);
   if (next == std::string::npos) return;
@@ -22,7 +22,7 @@ inline void replace_all(std::string& text, std::string_view from, std::string_vi
   text = result.append(text, begin, std::string::npos);
 }
 
-/// x becomes " x ".
+/// Replaces x by " x ".
 template <class Char, class Test>
 std::basic_string<Char> pad(const std::basic_string<Char>& text, Test&& test) {
   std::basic_string<Char> result;
@@ -39,7 +39,7 @@ std::basic_string<Char> pad(const std::basic_string<Char>& text, Test&& test) {
   return result;
 }
 
-/// xy becomes "x y ".
+/// Replaces xy by "x y ".
 template <class Char, class First, class Second>
 std::basic_string<Char> pad_second(const std::basic_string<Char>& text, First&& first, Second&& second) {
   std::basic_string<Char> result;
@@ -54,7 +54,7 @@ std::basic_string<Char> pad_second(const std::basic_string<Char>& text, First&& 
   return result;
 }
 
-/// xy becomes " x y".
+/// Replaces xy by " x y".
 template <class Char, class First, class Second>
 std::basic_string<Char> pad_first(const std::basic_string<Char>& text, First&& first, Second&& second) {
   std::basic_string<Char> result;

@@ -7,7 +7,7 @@
 
 namespace dragoman::evaluation {
 
-/// The segment with white space between its tokens: split() it to have them without a copy each.
+/// Returns the segment with white space between its tokens. Use split() to get the tokens without copying each one.
 std::string separate_tokens(std::string_view segment, BleuTokenizer tokenizer);
 
 }  // namespace dragoman::evaluation

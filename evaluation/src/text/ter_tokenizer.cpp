@@ -11,7 +11,7 @@ constexpr bool between(char32_t c, char32_t first, char32_t last) {
   return c >= first && c <= last;
 }
 
-/// Ideographs, strokes, radicals, enclosed letters, compatibility characters and forms.
+/// Returns whether the character is an ideograph, stroke, radical, enclosed letter, compatibility character or form.
 constexpr bool is_ideograph(char32_t c) {
   return between(c, 0x4E00, 0x9FFF) || between(c, 0x3400, 0x4DBF) || between(c, 0x31C0, 0x31EF) ||
          between(c, 0x2E80, 0x2EFF) || between(c, 0x3200, 0x33FF) || between(c, 0xF900, 0xFAFF) ||
@@ -41,8 +41,8 @@ std::string normalize_western(std::string text) {
   return pad_numeric_punctuation(text);
 }
 
-/// sacreBLEU's rules for kana are anchored to the start of the line, where normalisation has put a space: they never
-/// apply.
+/// sacreBLEU's rules for kana are anchored to the start of the line, where normalisation has put a space, so they never
+/// apply and are left out here.
 std::string normalize_asian(const std::string& text) {
   return encode(pad(decode(text), [](char32_t c) {
     return is_ideograph(c) || is_asian_punctuation(c) || is_full_width_punctuation(c);

@@ -6,21 +6,23 @@
 
 namespace dragoman::evaluation {
 
-/// White space as Python's str.split() sees it: the property White_Space and the separators U+001C to U+001F.
+/// Returns whether Python's str.split() treats the character as white space: it has the property White_Space or is one
+/// of the separators U+001C to U+001F.
 bool is_space(char32_t c) noexcept;
 
-/// The text without white space at its end.
+/// Returns the text without trailing white space.
 std::string_view trim_right(std::string_view text) noexcept;
-/// The text without white space at its beginning.
+/// Returns the text without leading white space.
 std::string_view trim_left(std::string_view text) noexcept;
 
-/// The pieces between runs of white space; they point into `text`.
+/// Returns the words between runs of white space. They point into `text`.
 std::vector<std::string_view> split(std::string_view text);
 
 std::u32string decode(std::string_view text);
 std::string encode(std::u32string_view text);
 
-/// Full lower-casing, independent of the locale, including the final sigma and mappings to several characters.
+/// Returns the text in lower case, by full Unicode mappings that do not depend on the locale. These include the final
+/// sigma and mappings to several characters.
 std::string lower_case(std::string_view text);
 
 }  // namespace dragoman::evaluation

@@ -4,16 +4,16 @@
 
 namespace dragoman::evaluation {
 
-// What mteval-v13a and Tercom do alike for Western languages.
+// The rules for Western languages that mteval-v13a and Tercom share.
 
-/// Spaces around ASCII punctuation other than ' , - and . which the next function treats.
+/// Puts spaces around ASCII punctuation except ' , - and . (the next function handles , - and .).
 std::string pad_western_punctuation(const std::string& text);
 
-/// Spaces around periods and commas that do not stand between digits, and around a dash after a digit. For this to hold
-/// at both ends, `text` must begin and end with a space.
+/// Puts spaces around periods and commas that are not between digits, and around a dash after a digit. `text` must
+/// begin and end with a space, so that the rules apply at both ends.
 std::string pad_numeric_punctuation(const std::string& text);
 
-/// &quot; &amp; &lt; and &gt;, in this order: "&amp;lt;" ends as "<".
+/// Replaces &quot; &amp; &lt; and &gt;, in this order: "&amp;lt;" becomes "<".
 void resolve_entities(std::string& text);
 
 }  // namespace dragoman::evaluation

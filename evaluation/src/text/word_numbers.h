@@ -9,7 +9,7 @@
 
 namespace dragoman::evaluation {
 
-/// Gives equal words equal numbers. The words must outlive it.
+/// Gives equal words equal numbers. The words must outlive the object.
 class WordNumbers {
  public:
   std::vector<std::uint32_t> operator()(const std::vector<std::string_view>& words) {
