@@ -12,7 +12,7 @@
 
 namespace dragoman::report {
 
-/// A figure over the updates of a run, in the order in which it was written. Only finite values.
+/// The finite values of one metric by update, in the order in which they were written.
 using Series = std::vector<std::pair<std::int64_t, double>>;
 
 struct Sample {
@@ -23,48 +23,49 @@ struct Sample {
   std::string reference{};
 };
 
-/// What metrics.jsonl says, as far as it can be read.
+/// The readable contents of metrics.jsonl.
 struct Metrics {
   std::map<std::string, Series> training{};         ///< by key: loss, learning_rate, ...; tokens_per_second is derived
   std::map<std::string, Series> validation{};       ///< loss, BLEU, ...
   std::map<std::string, std::string> signatures{};  ///< of the newest validation
-  std::vector<std::int64_t> best{};                 ///< updates whose validation was the best until then
+  std::vector<std::int64_t> best{};                 ///< updates whose validation was the best so far
   std::vector<Sample> samples{};
   std::int64_t last_update = 0;
   double seconds = 0;                  ///< of training
-  std::uint64_t unreadable = 0;        ///< lines that are no object with type and update
-  std::uint64_t first_unreadable = 0;  ///< the number of the first of them, from 1
-  bool cut = false;                    ///< whether the last line is not complete
+  std::uint64_t unreadable = 0;        ///< lines that are not an object with type and update
+  std::uint64_t first_unreadable = 0;  ///< the number of the first such line, from 1
+  bool cut = false;                    ///< whether the last line is incomplete
 };
 
-/// Reads the lines; nothing in them is an error.
+/// Reads the lines. Unreadable lines are counted, and are not an error.
 Metrics read_metrics(std::string_view text);
 
-/// A mark on a run: a resume, or a fork with what differed.
+/// An event in a run: a resume, or a fork with the differences.
 struct Mark {
   std::int64_t update = 0;
-  std::string fork{};  ///< empty: a resume
+  std::string fork{};  ///< empty for a resume
 };
 
-/// A run's folder, as a report shows it.
+/// The contents of a run's folder that a report shows.
 struct RunHistory {
   std::string name{};  ///< the folder as it was given
   core::Json configuration = core::Json::object();
-  core::Json lengths = core::Json::object();  ///< of data.json; empty if there is none
+  core::Json lengths = core::Json::object();  ///< from data.json; empty if there is none
   Metrics metrics{};
   std::vector<Mark> marks{};
-  bool finished = false;  ///< whether it has come to its end, and has not been continued since
-  /// What was wrong with its files, for people.
+  bool finished = false;  ///< whether it has finished and has not been continued since
+  /// Problems with its files, for people.
   std::vector<std::string> notes{};
-  /// Attention of samples, as pipeline::to_json() has it with "source" and "target", if somebody has found it.
+  /// Attention of samples, as pipeline::to_json() returns it plus "source" and "target", if a caller has computed it.
   core::Json attention = core::Json::array();
 };
 
-/// Error{kBadInput} if the folder is none of a run, or its run.json is damaged. What else cannot be read of it is a
-/// note.
+/// Reads a run's folder. Throws Error{kBadInput} if it is not the folder of a run, or if its run.json is damaged.
+/// Everything else that cannot be read results in a note.
 RunHistory read_run(const std::filesystem::path& folder);
 
-/// A page that needs nothing else: style, script and data are in it. All text of runs is data, never markup.
+/// Returns a self-contained HTML page, with style, script and data. All text of runs is embedded as data, never as
+/// markup.
 std::string to_html(const std::vector<RunHistory>& runs, std::string_view version);
 
 }  // namespace dragoman::report
