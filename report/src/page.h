@@ -4,7 +4,7 @@
 
 namespace dragoman::report {
 
-// The parts of the page that are the same for all runs.
+// The parts of the page that do not depend on the runs.
 
 extern const std::string_view kStyle;
 extern const std::string_view kScript;

@@ -2,7 +2,7 @@
 
 namespace dragoman::report {
 
-// Text of runs goes into the page as text nodes and attributes only, never as markup.
+// Text of runs is inserted into the page as text nodes and attributes only, never as markup.
 const std::string_view kScript = R"js(
 "use strict";
 // Objects without a prototype: a metric may have any name, "constructor" among them.

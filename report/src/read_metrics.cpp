@@ -11,7 +11,7 @@ namespace {
 
 using core::Json;
 
-/// Of a number, or of nothing.
+/// Returns the number at `key`, or 0 if there is none.
 double number(const Json& line, const char* key) {
   const auto found = line.find(key);
   return found != line.end() && found->is_number() ? found->get<double>() : 0.0;
@@ -27,7 +27,7 @@ bool flag(const Json& line, const char* key) {
   return found != line.end() && found->is_boolean() && found->get<bool>();
 }
 
-/// Whether a number of a line says when it was rather than how it went.
+/// Returns whether a number of a line specifies a time and is not a result.
 bool says_when(const std::string& key) {
   return key == "update" || key == "epoch" || key == "seconds" || key == "target_tokens";
 }
@@ -38,14 +38,15 @@ void add_figures(const Json& line, std::int64_t update, std::map<std::string, Se
       series[key].emplace_back(update, value.get<double>());
 }
 
-/// The loss of a training line that validations measure, too, if the line has it: without label smoothing.
+/// Returns the training loss that is comparable with validation losses, i.e. without label smoothing, if the line has
+/// it.
 std::optional<double> cross_entropy(const Json& line) {
   if (line.contains("cross_entropy") && line["cross_entropy"].is_number()) return line["cross_entropy"].get<double>();
-  const double perplexity = number(line, "perplexity");  // all that lines of earlier versions have
+  const double perplexity = number(line, "perplexity");  // lines of earlier versions have nothing else
   return perplexity > 0 ? std::optional(std::log(perplexity)) : std::nullopt;
 }
 
-/// Gives the series of validation and training that have one name one quantity.
+/// Renames losses so that the training and validation series of one name measure the same quantity.
 Json with_comparable_loss(Json line) {
   const std::optional<double> loss = cross_entropy(line);
   if (!loss || !std::isfinite(*loss)) return line;
@@ -91,7 +92,7 @@ Metrics read_metrics(std::string_view lines) {
     const std::size_t end = lines.find('\n');
     std::string repaired(lines.substr(0, end));
     core::replace_invalid_utf8(repaired);
-    // Of a line that begins otherwise no message is made: a damaged file may have many.
+    // Other lines are not parsed, since each error would build a message and a damaged file may have many such lines.
     const std::size_t first = repaired.find_first_not_of(" \t");
     const bool may_be_object = first != std::string::npos && repaired[first] == '{';
     const Json line = may_be_object ? core::try_parse_json(repaired).tree : Json();

@@ -9,10 +9,10 @@ namespace {
 namespace fs = std::filesystem;
 using core::Json;
 
-constexpr std::uint64_t kLargest = std::uint64_t{1} << 30;  // of metrics.jsonl, which grows with the run
+constexpr std::uint64_t kLargest = std::uint64_t{1} << 30;  // for metrics.jsonl, which grows with the run
 constexpr std::uint64_t kLargestRecord = std::uint64_t{256} << 20;
 
-/// What the file holds, or null with a note.
+/// Returns the contents of the file, or null after adding a note.
 Json read_object(const fs::path& file, RunHistory& run) {
   try {
     Json json = core::try_parse_json(core::read_regular_file(file, kLargestRecord)).tree;
@@ -24,7 +24,7 @@ Json read_object(const fs::path& file, RunHistory& run) {
   return {};
 }
 
-/// Without it there is nothing that a page could show of a run.
+/// Reads run.json, without which a page could show nothing of a run.
 Json read_record(const fs::path& file) {
   constexpr std::string_view kRemedy = "restore it from a backup, or leave this run out";
   Json record;
@@ -39,8 +39,8 @@ Json read_record(const fs::path& file) {
   return record;
 }
 
-/// A run that is continued keeps the models of its last end, so the record says whether it has come to one; that of an
-/// older program does not, and its models have to do.
+/// Returns whether the run has finished. A run that is continued keeps the models of its previous end, so the record
+/// tells whether it has finished. The record of an older program does not, and then the models decide.
 bool is_finished(const Json& record, const fs::path& folder) {
   if (const auto update = record.find("finished"); update != record.end()) return update->is_number_integer();
   std::error_code ignored;

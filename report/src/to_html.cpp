@@ -15,12 +15,12 @@ namespace {
 
 using core::Json;
 
-// What a page can show, and a browser bear.
+// Limits of a readable page that browsers can display.
 constexpr std::size_t kMaxPoints = 3000;
 constexpr std::size_t kMaxSamples = 600;
 constexpr std::size_t kLongestText = 2000;
 
-/// At most so many characters' bytes, not cut within a character.
+/// Shortens the text to kLongestText bytes, at a character boundary.
 std::string shortened(std::string text) {
   core::replace_invalid_utf8(text);
   if (text.size() <= kLongestText) return text;
@@ -29,7 +29,7 @@ std::string shortened(std::string text) {
   return text.substr(0, end) + "…";
 }
 
-/// Long series lose points between others, never the first and the last.
+/// Long series lose inner points, never the first and the last.
 Json as_json(const Series& series) {
   Json points = Json::array();
   const std::size_t step = series.size() / kMaxPoints + 1;
@@ -55,7 +55,7 @@ Json as_json(const std::vector<Sample>& samples) {
   return json;
 }
 
-/// Only what has the form that data.json gives it: lists of pairs of whole numbers, not below 0.
+/// Keeps only data of the form that data.json has: lists of pairs of whole numbers, not below 0.
 Json checked_lengths(const Json& lengths) {
   Json json = Json::object();
   for (const char* part : {"train", "validation"}) {
@@ -74,8 +74,8 @@ Json checked_lengths(const Json& lengths) {
   return json;
 }
 
-/// Returns a short key as it is, and for a longer one its beginning and a checksum, so that keys stay apart. Each leaf
-/// below repeats the key, and all of them together must not be much larger than the file.
+/// Returns a short key unchanged, and for a longer one its beginning and a checksum, so that keys stay distinct. Each
+/// leaf repeats the keys above it, and all of them together must not be much larger than the file.
 std::string short_key(std::string key) {
   constexpr std::size_t kMax = 240;
   if (key.size() <= kMax) return key;
@@ -126,7 +126,7 @@ Json as_json(const RunHistory& run, const std::map<std::string, std::string>& co
           {"configuration", keys}};
 }
 
-/// Each key whose value is not the same everywhere.
+/// Returns each key whose value differs between the configurations.
 Json differences(const std::vector<std::map<std::string, std::string>>& configurations) {
   std::set<std::string> keys;
   for (const auto& configuration : configurations)
@@ -144,8 +144,8 @@ Json differences(const std::vector<std::map<std::string, std::string>>& configur
   return list;
 }
 
-/// JSON that can stand in a script element, whatever is in its texts: in ASCII, and without what could end the element
-/// or begin a comment.
+/// Returns JSON that is safe in a script element, whatever its texts contain: in ASCII, and without sequences that
+/// could end the element or start a comment.
 std::string for_script(const Json& json) {
   std::string text;
   for (const char c : json.dump(-1, ' ', true, Json::error_handler_t::replace)) {
@@ -170,7 +170,7 @@ std::string to_html(const std::vector<RunHistory>& runs, std::string_view versio
   std::string page =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      // Nothing is loaded from anywhere, and no markup that runs brought would do anything.
+      // The page loads nothing from anywhere, and markup in the runs' text would have no effect.
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
       "script-src 'unsafe-inline'\">\n<title>Training report</title>\n<style>";
   page += kStyle;
