@@ -9,9 +9,11 @@
 
 namespace dragoman::tokenizer {
 
-/// Encodes each text as Tokenizer::encode() does, the first as line `options.line` and so on. The result is the same on
-/// any executor. Throws what encode() throws: of several texts that cannot be encoded the error of the first, with
-/// "text N: " in front, counted from 0.
+/// Encodes each text like Tokenizer::encode(). Text i is encoded as line `options.line` + i. The result is the same on
+/// any executor.
+///
+/// Throws what encode() throws. If several texts cannot be encoded, the error is that of the first one, with the prefix
+/// "text N: ", where N counts from 0.
 EncodedTexts encode_batch(const Tokenizer& tokenizer, std::span<const std::string_view> texts, core::Executor& executor,
                           const EncodeOptions& options = {});
 

@@ -4,8 +4,8 @@
 
 namespace dragoman::tokenizer {
 
-/// Whether the tokenizer, of whatever kind, encodes in this mode. It is asked for a letter: who does not have a mode
-/// refuses it with Error{kUnsupported}.
+/// Returns whether the tokenizer supports the mode. Probes it by encoding one letter: tokenizers throw
+/// Error{kUnsupported} for modes that they lack.
 bool has_encoding_mode(const Tokenizer& tokenizer, EncodingMode mode);
 
 }  // namespace dragoman::tokenizer

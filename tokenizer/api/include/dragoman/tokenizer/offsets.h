@@ -7,22 +7,22 @@
 
 namespace dragoman::tokenizer {
 
-/// Bytes of a text, or pieces by their place, from `begin` up to but not including `end`.
+/// A range of bytes of a text, or of pieces by index: `begin` is included, `end` is not.
 struct Range {
   std::size_t begin;
   std::size_t end;
   bool operator==(const Range&) const = default;
 };
 
-/// The bytes of the original text that the pieces `range` of a text stand for, whatever normalisation has made of them.
-/// `pieces` are what Tokenizer::encode_pieces() gave. Pieces that stand for nothing, as the mark in front of a text,
-/// give an empty range at their place. Throws Error{kInvalidArgument} for a range that is not inside the pieces.
+/// Returns the bytes of the original text that the pieces `range` represent, before any normalisation. `pieces` is the
+/// result of Tokenizer::encode_pieces(). A piece that represents no text, such as a leading word mark, gives an empty
+/// range at its position. Throws Error{kInvalidArgument} for a range outside the pieces.
 Range text_of_pieces(std::span<const Piece> pieces, Range range);
 
-/// The pieces that stand for any of the bytes `text`, and no others but these: pieces without bytes of their own go
-/// with the piece behind them (the mark in front of the text; the `f` of `ﬁ`, whose bytes are those of the `i` under
-/// NFKC), or with the last one if they end the text. An empty range of bytes gives an empty range of pieces. Throws
-/// Error{kInvalidArgument} for a range that is not inside the text.
+/// Returns the pieces that represent any of the bytes `text`. A piece without bytes is grouped with the next piece, or
+/// with the last one at the end of the text. Examples are a leading word mark, and the `f` of `ﬁ`, whose bytes under
+/// NFKC are those that the `i` represents. An empty range of bytes gives an empty range of pieces. Throws
+/// Error{kInvalidArgument} for a range outside the text.
 Range pieces_of_text(std::span<const Piece> pieces, Range text);
 
 }  // namespace dragoman::tokenizer

@@ -12,29 +12,29 @@
 namespace dragoman::tokenizer {
 
 enum class EncodingMode {
-  kExact,    ///< merges in the order of their rank (Sennrich et al. 2016): what models are trained on
-  kGreedy,   ///< the longest piece that matches, from left to right; not the same segmentation as kExact
-  kDropout,  ///< BPE-dropout (Provilkov et al. 2020): as kExact, but each possible merge is left out at random
-  kSample,   ///< of unigram models (Kudo 2018): a segmentation drawn by its probability to the power of `alpha`
+  kExact,    ///< merges in the order of their rank (Sennrich et al. 2016), as in training data
+  kGreedy,   ///< the longest matching piece, from left to right; the segmentation differs from kExact
+  kDropout,  ///< BPE-dropout (Provilkov et al. 2020): like kExact, but each possible merge is skipped at random
+  kSample,   ///< unigram models only (Kudo 2018): a random segmentation, by its probability to the power of `alpha`
 };
 
 struct EncodeOptions {
   EncodingMode mode = EncodingMode::kExact;
-  /// kDropout: the probability that a possible merge is left out; 0 equals kExact, 1 gives characters.
+  /// For kDropout: the probability that a possible merge is skipped. 0 equals kExact, 1 gives characters.
   double dropout = 0.1;
-  /// kSample: 1 draws by probability, 0 any segmentation alike; infinity would be kExact.
+  /// For kSample: 1 draws by probability, 0 draws uniformly, and infinity would be kExact.
   double alpha = 0.1;
-  /// kSample: draw among the so many most probable segmentations only; 0: among all.
+  /// For kSample: draws only among this number of the most probable segmentations. 0: among all.
   std::int32_t n_best = 0;
-  /// kDropout, kSample: the draws are a pure function of (seed, line).
+  /// For kDropout and kSample: the random draws are a pure function of (seed, line).
   std::uint64_t seed = 0;
   std::uint64_t line = 0;
-  /// Whether `</s>` and its like in the text become the special token; otherwise they are plain text.
+  /// Whether special tokens such as `</s>` are recognised in the text. Otherwise they are plain text.
   bool match_special_tokens = false;
 };
 
-/// A piece and the bytes [begin, end) of the original text that it stands for. The ranges of a text's pieces follow one
-/// another and cover it.
+/// A piece, and the bytes [begin, end) of the original text that it represents. The ranges of a text's pieces are
+/// consecutive and cover the text.
 struct Piece {
   std::int32_t id;
   std::size_t begin;
@@ -42,16 +42,17 @@ struct Piece {
   bool operator==(const Piece&) const = default;
 };
 
-/// One way to cut a text.
+/// One segmentation of a text.
 struct Segmentation {
   std::vector<std::int32_t> ids;
-  double score = 0;  ///< the logarithm of its probability, or what the model has in its place
+  double score = 0;  ///< the logarithm of its probability, or the model's substitute for it
 };
 
-/// The ids of several texts, one behind the other: those of text i are ids[offsets[i]] up to ids[offsets[i + 1]].
+/// The concatenated ids of several texts. Text i has the ids from ids[offsets[i]] up to, but not including,
+/// ids[offsets[i + 1]].
 struct EncodedTexts {
   std::vector<std::int32_t> ids;
-  std::vector<std::size_t> offsets = {0};  ///< one more than there are texts
+  std::vector<std::size_t> offsets = {0};  ///< one more than the number of texts
 
   std::size_t size() const noexcept { return offsets.size() - 1; }
   std::span<const std::int32_t> operator[](std::size_t text) const {
@@ -63,62 +64,72 @@ struct EncodedTexts {
   }
 };
 
-/// Encodes texts one after the other and remembers the words that it has met: several times faster than
-/// Tokenizer::encode() for many texts, and the same ids. One thread at a time; its tokenizer must outlive it.
+/// Encodes a sequence of texts with a cache of words. The ids are those that Tokenizer::encode() returns, but for many
+/// texts this is several times faster. One thread at a time. The tokenizer must outlive the encoder.
 class TextEncoder {
  public:
   virtual ~TextEncoder();
-  /// Appends the ids of a text. `line` takes the place of EncodeOptions::line.
+  /// Appends the ids of a text. `line` replaces EncodeOptions::line.
   virtual void encode(std::string_view text, std::uint64_t line, std::vector<std::int32_t>& ids) = 0;
-  /// Appends texts, the first as line `first_line` and so on, as encode() does one by one; faster where it is
-  /// overridden. If one cannot be encoded, `out` is left with some that come before it.
+  /// Appends the ids of several texts, like encode() for one after the other, starting with the line `first_line`.
+  /// Overrides are faster. If a text cannot be encoded, `out` may contain some of the texts before it.
   virtual void encode_all(std::span<const std::string_view> texts, std::uint64_t first_line, EncodedTexts& out);
 };
 
-/// Decodes ids that come one by one, as a model makes them. What all calls append, up to and with finish(), is what
-/// Tokenizer::decode() gives for all ids together. Text that has been given is final, and no call ends it inside a
-/// character: what a later id may still change (half a character, a space that may be dropped) waits for it. One thread
-/// at a time; its tokenizer must outlive it.
+/// Decodes ids that arrive one by one, for example from a model.
+///
+/// The appended texts of all calls, up to and including finish(), are together equal to Tokenizer::decode() of all ids.
+/// Appended text is final and never ends inside a character. Text that a later id may still change (half a character, a
+/// space that may be dropped) is held back. One thread at a time. The tokenizer must outlive the decoder.
 class StreamingDecoder {
  public:
   virtual ~StreamingDecoder();
-  /// Appends to `text` what is certain with this id. Throws as Tokenizer::decode(), and then as if it was not called.
+  /// Appends to `text` what is final with this id. Throws like Tokenizer::decode(), and then leaves the state
+  /// unchanged.
   virtual void decode(std::int32_t id, std::string& text) = 0;
-  /// Appends what is certain with a token that has no piece, as Tokenizer::encode_as_text() writes it. This one ends
-  /// the text so far and appends the token as it is.
+  /// Appends a token without a piece, as returned by Tokenizer::encode_as_text(). The default implementation calls
+  /// finish() and appends the token unchanged.
   virtual void decode_text(std::string_view piece, std::string& text);
-  /// Appends what has waited, even half a character; the next id begins another text.
+  /// Appends the text that was held back, even half a character. The next id starts a new text.
   virtual void finish(std::string& text) = 0;
 };
 
-/// Text to piece ids and back. Immutable: const calls may come from any thread at any time. Plugins may derive from it.
+/// Converts text to piece ids and back.
+///
+///     const auto tokenizer = load_tokenizer("tokenizer.json");      // tokenizer_files.h
+///     const std::vector<std::int32_t> ids = tokenizer->encode("Guten Morgen!");
+///     std::string text = tokenizer->decode(ids);
+///
+/// Immutable: any number of threads may call const functions at the same time. Plugins may derive from it.
 class Tokenizer {
  public:
   virtual ~Tokenizer();
 
-  /// Number of pieces; ids are 0 ... size() - 1.
+  /// Returns the number of pieces. Ids are 0 ... size() - 1.
   virtual std::int32_t size() const = 0;
-  /// The ids of one line of text, which may hold any bytes; no special tokens are added.
+  /// Returns the ids of one line of text, which may contain any bytes. No special tokens are added.
   virtual std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const = 0;
   virtual std::vector<Piece> encode_pieces(std::string_view text, const EncodeOptions& options = {}) const = 0;
-  /// The tokens of encode() as lines of pieces have them: the pieces, and of what has none the normalised text itself,
-  /// as SentencePiece writes it. This one returns the pieces, the unknown one among them.
+  /// Returns the tokens of encode() as they appear in lines of pieces. A token without a piece is the normalised text
+  /// itself, as SentencePiece writes it. The default implementation returns the pieces, with the unknown piece for such
+  /// tokens.
   virtual std::vector<std::string> encode_as_text(std::string_view text, const EncodeOptions& options = {}) const;
-  /// An encoder that gives what encode() gives. This one calls it; a tokenizer that can do better overrides it.
+  /// Returns an encoder with the same results as encode(). The default implementation calls encode(); override it if a
+  /// cache makes it faster.
   virtual std::unique_ptr<TextEncoder> make_encoder(const EncodeOptions& options = {}) const;
-  /// The text of the ids; special tokens are left out. Byte pieces in an order that encode() never gives can make
+  /// Returns the text of the ids without special tokens. Byte pieces in an order that encode() never produces may give
   /// invalid UTF-8. Throws Error{kInvalidArgument} only for an id outside [0, size()).
   virtual std::string decode(std::span<const std::int32_t> ids) const = 0;
-  /// A decoder for ids one by one. This one gives all its text at the end, since it cannot know what decode() may yet
-  /// change; a tokenizer that can overrides it.
+  /// Returns a decoder for ids that arrive one by one. The default implementation appends all text in finish(), since
+  /// it does not know which part of it decode() may still change.
   virtual std::unique_ptr<StreamingDecoder> make_decoder() const;
-  /// The piece as it stands in the file, or, of a tokenizer whose lines have continuation marks, as it stands there.
-  /// Throws Error{kInvalidArgument} for an id outside [0, size()).
+  /// Returns the piece as it is in the tokenizer file, or with its continuation mark for a tokenizer whose lines have
+  /// these. Throws Error{kInvalidArgument} for an id outside [0, size()).
   virtual std::string_view piece(std::int32_t id) const = 0;
   virtual std::optional<std::int32_t> id(std::string_view piece) const = 0;
   virtual bool is_special(std::int32_t id) const = 0;
-  /// The `most` best segmentations, the best first, or fewer if there are not so many. Throws Error{kUnsupported} for a
-  /// tokenizer that knows only one, as all but unigram models do.
+  /// Returns the `most` best segmentations, the best first, or fewer if there are not enough. Throws
+  /// Error{kUnsupported} for tokenizers with a single segmentation, which are all except unigram models.
   virtual std::vector<Segmentation> encode_n_best(std::string_view text, std::int32_t most) const;
 };
 

@@ -12,27 +12,27 @@
 namespace dragoman::tokenizer {
 
 /// The specification of a tokenizer: the kind of its file, the options of that kind, the plugin that provides it, and
-/// the file or its content. Commands, pipeline stages and training configurations name a file. config.json of a model
-/// folder names neither, since the folder contains the file under a fixed name. Importers, training runs and writers of
-/// model folders have the content.
+/// the file or its content. Commands, pipeline stages and training configurations name a file. Importers, training runs
+/// and writers of model folders have the content. The config.json of a model folder has neither, because the folder
+/// contains the file under a fixed name.
 struct TokenizerSpec {
   static constexpr const char* kNative = "tokenizer-json";
 
-  /// The name of a registered kind. Empty: for a model, a tokenizer.json; for a file, the built-in kind that its
-  /// content shows.
+  /// The name of a registered kind. If empty: for a model, tokenizer.json; for a file, the built-in kind recognised by
+  /// its content.
   std::string type = {};
-  core::SharedJson options = {};  ///< an object; the kind reads it itself
+  core::SharedJson options = {};  ///< an object that the kind reads
   std::string plugin = {};        ///< the plugin that provides the kind; empty for built-in kinds
-  std::string file = {};          ///< the path, if the file is still to be read
-  std::string content = {};       ///< of the file, decompressed
+  std::string file = {};          ///< the path, if the file has not been read yet
+  std::string content = {};       ///< the content of the file, decompressed
 
-  /// Whether there is neither a file nor content.
+  /// Returns whether there is neither a file nor content.
   bool empty() const noexcept { return file.empty() && content.empty(); }
-  /// The kind of a model's tokenizer.
+  /// Returns the kind of a model's tokenizer.
   std::string_view kind() const noexcept { return type.empty() ? std::string_view(kNative) : type; }
-  /// Whether it is a tokenizer.json without options. config.json has no entry for such a tokenizer.
+  /// Returns whether it is a tokenizer.json without options. config.json has no entry for such a tokenizer.
   bool is_native() const noexcept { return kind() == kNative && options.empty(); }
-  /// Returns this specification with `text` as its content, or with neither file nor content.
+  /// Returns this specification with `text` as its content. without_content() returns it with neither file nor content.
   TokenizerSpec with_content(std::string text) const {
     return {.type = type, .options = options, .plugin = plugin, .content = std::move(text)};
   }
@@ -40,7 +40,7 @@ struct TokenizerSpec {
   bool operator==(const TokenizerSpec&) const = default;
 };
 
-/// A tokenizer's file as the factory of its kind takes it: read once, whole, and never larger than this.
+/// A tokenizer's file for the factory of its kind. It is read once, as a whole, and has at most kLargest bytes.
 struct TokenizerFile {
   static constexpr std::uint64_t kLargest = std::uint64_t{256} << 20;
 
@@ -50,8 +50,8 @@ struct TokenizerFile {
 
 /// An example of a kind, for the conformance kit.
 struct TokenizerExample {
-  std::string content = {};             ///< of a small file of that kind
-  std::vector<std::string> texts = {};  ///< texts that the tokenizer encodes and decodes without a change
+  std::string content = {};             ///< a small file of that kind
+  std::vector<std::string> texts = {};  ///< texts that encoding and decoding leave unchanged
   core::SharedJson options = {};
 };
 

@@ -9,7 +9,7 @@ class OptionTable;  // core/option_table.h
 
 namespace dragoman::tokenizer {
 
-/// `tokenizer_type` and `tokenizer_options`, as pipeline stages and commands have them.
+/// Returns the options `tokenizer_type` and `tokenizer_options` of pipeline stages and commands.
 const core::OptionTable<TokenizerSpec>& tokenizer_spec_table();
 
 }  // namespace dragoman::tokenizer

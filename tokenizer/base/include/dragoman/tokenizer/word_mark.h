@@ -2,7 +2,7 @@
 
 namespace dragoman::tokenizer {
 
-/// U+2581, which stands for a space inside pieces.
+/// U+2581, which represents a space inside pieces.
 inline constexpr const char* kWordMark = "\xE2\x96\x81";
 inline constexpr char32_t kWordMarkCharacter = 0x2581;
 

@@ -6,11 +6,12 @@
 
 namespace dragoman::tokenizer {
 
-/// The byte that a piece `<0x00>` ... `<0xFF>` stands for.
+/// Returns the byte that a piece `<0x00>` ... `<0xFF>` represents.
 std::optional<unsigned char> byte_of_piece(const std::string& piece);
-/// The name of the piece for a byte.
+/// Returns the name of the piece for a byte.
 std::string piece_of_byte(unsigned char byte);
-/// Bytes in GPT-2's alphabet, and back: nothing if the text holds a character that is not of the alphabet.
+/// Converts bytes to GPT-2's alphabet, and back. from_byte_alphabet() returns nullopt if a character is not in the
+/// alphabet.
 std::string to_byte_alphabet(std::string_view bytes);
 std::optional<std::string> from_byte_alphabet(std::string_view text);
 

@@ -19,68 +19,75 @@
 
 namespace dragoman::tokenizer {
 
-/// "tokenizer-json", "subword-nmt", "fastbpe", "gpt2", "sentencepiece", "tiktoken", "youtokentome".
+/// Returns the name of a kind: "tokenizer-json", "subword-nmt", "fastbpe", "gpt2", "sentencepiece", "tiktoken" or
+/// "youtokentome". file_kind() is the inverse.
 std::string_view name_of(FileKind kind) noexcept;
 std::optional<FileKind> file_kind(std::string_view name) noexcept;
-/// All names, for messages and help texts.
+/// Returns all names, for messages and help texts.
 std::vector<std::string> file_kind_names();
 
-/// The pattern of the name "gpt2", "cl100k" or "cl100k-earlier".
+/// Returns the pattern with the name "gpt2", "cl100k" or "cl100k-earlier".
 std::optional<WordPattern> word_pattern(std::string_view name) noexcept;
 
-/// What `--pattern` and the option `pattern` may be beside these names: "o200k", and else a regular expression itself.
-/// Throws Error{kInvalidArgument} for what can only be a name, and is none.
+/// Returns the regular expression for other values of `--pattern` and the option `pattern`: "o200k", or the expression
+/// itself. Throws Error{kInvalidArgument} for a value that can only be a name but is unknown.
 std::string word_expression(std::string_view name);
 
-/// What some files leave to the program that reads them.
+/// Properties that some files do not contain and leave to the program that reads them.
 struct ReadOptions {
-  /// If not given: recognised by content.
+  /// The kind of the file. If not set, it is recognised by content.
   std::optional<FileKind> kind = {};
-  /// Codes: what subword-nmt's --separator says.
+  /// For codes: the separator, as in subword-nmt's --separator.
   std::string separator = "@@";
-  /// Codes and SentencePiece models: the file of --vocabulary of subword-nmt or spm_encode (pieces with their counts),
-  /// or empty, and --vocabulary-threshold.
+  /// For codes and SentencePiece models: the file of --vocabulary of subword-nmt or spm_encode (pieces with their
+  /// counts), or empty, and --vocabulary-threshold.
   std::filesystem::path vocabulary = {};
   std::int64_t vocabulary_threshold = 0;
-  /// A list of pieces whose ids take the place of the file's own: fairseq's dict.txt or, if its name ends with .yml,
-  /// .yaml or .json, Marian's vocabulary. A piece that is not in it becomes its unknown piece. Empty: none.
+  /// A list of pieces whose ids replace the ids of the file: fairseq's dict.txt or, if the name ends in .yml, .yaml or
+  /// .json, Marian's vocabulary. A piece that is not in the list becomes its unknown piece. Empty: none.
   std::filesystem::path dictionary = {};
-  /// Rank files: what words are. If not given: cl100k_base's if there are as many tokens as there, GPT-4o's
-  /// if there are as many as in o200k_base (which is an expression), else GPT-2's.
+  /// For rank files: the definition of words. If not set, the number of tokens decides. A file with as many tokens as
+  /// cl100k_base gets its pattern, and one with as many tokens as o200k_base gets GPT-4o's expression. All others get
+  /// GPT-2's pattern.
   std::optional<WordPattern> pattern = {};
-  /// Rank files: or a regular expression for words, of Oniguruma's syntax. What it does not match vanishes, as with
-  /// tiktoken. Such a tokenizer encodes and decodes, but is not converted.
+  /// For rank files, instead of `pattern`: a regular expression for words in Oniguruma's syntax. As with tiktoken, text
+  /// that it does not match is removed. Such a tokenizer encodes and decodes, but cannot be converted.
   std::string expression = {};
-  /// SentencePiece models: how many pieces a model was trained with (renumber_sentencepiece()). Those behind them cut
-  /// texts, but are the unknown piece; and a run of unknown characters that is one of them is that one (unigram only).
+  /// For SentencePiece models: the number of pieces with which the translation model was trained
+  /// (renumber_sentencepiece()). Later pieces affect the segmentation but are encoded as the unknown piece. In unigram
+  /// models, a run of unknown characters that is one of them becomes that piece.
   std::optional<std::int32_t> listed = {};
-  /// Files of several kinds are read with these, so what says nothing about one of them is no mistake; else it is an
-  /// Error{kInvalidArgument}.
+  /// Whether files of several kinds are read with these options. If true, options without effect on a file are ignored.
+  /// Otherwise they are an Error{kInvalidArgument}.
   bool for_several = false;
-  /// Receives a warning about what a file holds and encode() does not do: truncation and padding.
+  /// Receives a warning about parts of a file that encode() ignores: truncation and padding.
   core::LogSink log = {};
 };
 
-/// What kind of file `content` is; `path` is looked at for the files that a kind keeps beside it. Throws
-/// Error{kBadInput} if it is none of them.
+/// Returns the kind of a file by its content. `path` is used to find files that a kind keeps in the same folder. Throws
+/// Error{kBadInput} if it is none of the kinds.
 FileKind recognise(const std::filesystem::path& path, std::string_view content);
 
-/// The tokenizer that gives the ids or pieces of the program that the file belongs to. Throws Error{kIo};
-/// Error{kBadInput} for a damaged file and Error{kUnsupported} for one that we cannot follow exactly; both name the
-/// place and the reason.
+/// Opens a tokenizer file. The tokenizer gives the same ids or pieces as the program to which the file belongs.
+///
+///     const auto tokenizer = open_tokenizer_file("source.spm");
+///     const auto codes = open_tokenizer_file("codes.bpe", {.separator = "@@"});
+///
+/// Throws Error{kIo}, Error{kBadInput} for a damaged file, and Error{kUnsupported} for a file that cannot be reproduced
+/// exactly. The latter two name the place and the reason.
 std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options = {});
 
-/// Reads whatever kind of tokenizer the file holds, as open_tokenizer_file() without options does, and throws as it
-/// does.
+/// Opens a tokenizer file of any kind. Equal to open_tokenizer_file() without options.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path);
 
-/// The kinds that are registered under their names, beside those of plugins: all that are one file, so not kGpt2.
+/// Returns the kinds that are registered by name, in addition to those of plugins. They include every kind that is a
+/// single file, so not kGpt2.
 std::vector<FileKind> registered_kinds();
-/// One line for lists of them.
+/// Returns a one-line description for lists of kinds.
 std::string_view summary_of(FileKind kind) noexcept;
 TokenizerExample example_of(FileKind kind);
-/// As open_tokenizer_file() of what the caller has read. `own` may have `separator` for codes, `pattern` for rank
-/// files and `listed` for SentencePiece models; the caller finish()es it.
+/// Like open_tokenizer_file(), for a file that the caller has read. `own` may have `separator` for codes, `pattern` for
+/// rank files and `listed` for SentencePiece models. The caller must finish() it.
 std::unique_ptr<Tokenizer> make_tokenizer(FileKind kind, const TokenizerFile& file, core::OptionReader& own);
 
 /// The ids before and after the ids of a text.
@@ -89,42 +96,47 @@ struct SurroundingIds {
   std::vector<std::int32_t> behind = {};
   bool operator==(const SurroundingIds&) const = default;
 };
-/// Returns what the post-processor of a tokenizer.json adds to a text; encode() does not add it. Nothing: the tokenizer
-/// has no post-processor. Throws Error{kUnsupported} for one that does more than surround a text.
+/// Returns the ids that the post-processor of a tokenizer.json adds to a text; encode() does not add them. Returns
+/// nullopt if the tokenizer has no post-processor. Throws Error{kUnsupported} for one that does more than surround a
+/// text.
 std::optional<SurroundingIds> ids_of_post_processor(const Tokenizer& tokenizer);
 
-/// What a file of merges says, to be looked at, changed or written as another kind. Throws as open_tokenizer_file()
-/// does, and Error{kUnsupported} for a unigram model or with a dictionary.
+/// Reads the definition from a merges file, so that it can be inspected, changed or written as another kind. Throws
+/// like open_tokenizer_file(), and Error{kUnsupported} for a unigram model or with a dictionary.
 BpeDefinition read_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options = {});
-/// The same from what the caller has read of `path`, decompressed; only files that a kind keeps beside it are read.
+/// Like read_tokenizer_file(), for decompressed content that the caller has read from `path`. Reads only additional
+/// files that a kind keeps in the same folder.
 BpeDefinition parse_tokenizer_file(const std::filesystem::path& path, const std::string& content,
                                    const ReadOptions& options = {});
 
 /// A tokenizer with merges, or a unigram model.
 using AnyDefinition = std::variant<BpeDefinition, UnigramDefinition>;
-/// Like read_tokenizer_file() and parse_tokenizer_file(), but a SentencePiece model of the type unigram is read, too.
+/// Like read_tokenizer_file() and parse_tokenizer_file(), but a SentencePiece model of type unigram is accepted too.
 AnyDefinition read_any_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options = {});
 AnyDefinition parse_any_tokenizer_file(const std::filesystem::path& path, const std::string& content,
                                        const ReadOptions& options = {});
 
-/// Returns what a file that write_tokenizer_file() writes does otherwise than the definition, as a sentence without a
-/// full stop. Empty: nothing.
+/// Returns how the file that write_tokenizer_file() writes differs in behaviour from the definition, as a sentence
+/// without a full stop. Empty if there is no difference.
 std::string difference_when_written(const BpeDefinition& definition, FileKind kind);
 std::string difference_when_written(const UnigramDefinition& definition, FileKind kind);
 
-/// Writes `definition` as a file of the kind, with the same pieces or ids for every text of valid UTF-8. Throws
-/// Error{kUnsupported}, naming the path and the reason, if the kind cannot represent it. kGpt2 takes the path of the
-/// vocab.json and writes merges.txt next to it. Exceptions are what difference_when_written() returns: kSentencePiece
-/// has no escapes, so there a U+2581 of the text is a space, and kTokenizerJson has character maps for clusters only.
+/// Writes `definition` as a file of the kind. The file gives the same pieces or ids for every text of valid UTF-8, with
+/// two exceptions, which difference_when_written() reports: kSentencePiece has no escapes, so a U+2581 in the text is
+/// read as a space, and kTokenizerJson has character maps for clusters only.
+///
+/// kGpt2 takes the path of the vocab.json and writes merges.txt into the same folder. Throws Error{kUnsupported} that
+/// names the path and the reason if the kind cannot represent the definition.
 void write_tokenizer_file(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path);
 
-/// Throws as write_tokenizer_file() would for what the kind cannot represent, without the path, and writes nothing.
+/// Throws the same error as write_tokenizer_file() if the kind cannot represent the definition, but without the path.
+/// Writes nothing.
 void check_can_be_written(const BpeDefinition& definition, FileKind kind);
 
-/// Writes a unigram model as kSentencePiece or kTokenizerJson. Throws Error{kUnsupported}, naming the path and the
-/// reason, for other kinds and for models that a tokenizer.json cannot represent.
+/// Writes a unigram model as kSentencePiece or kTokenizerJson. Throws Error{kUnsupported} that names the path and the
+/// reason for other kinds, and for models that a tokenizer.json cannot represent.
 void write_tokenizer_file(const UnigramDefinition& definition, FileKind kind, const std::filesystem::path& path);
-/// Returns the text of that file. Throws as write_tokenizer_file(), without the path.
+/// Returns the text of that file. Throws like write_tokenizer_file(), without the path.
 std::string written_unigram(const UnigramDefinition& definition, FileKind kind);
 
 }  // namespace dragoman::tokenizer

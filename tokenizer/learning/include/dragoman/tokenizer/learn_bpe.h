@@ -11,31 +11,36 @@
 
 namespace dragoman::tokenizer {
 
-/// Throws Error{kBadInput}, naming the pattern, the offset in it and the reason, unless
-/// LearnOptions::protected_patterns takes it.
+/// Throws Error{kBadInput} with the pattern, the offset in it and the reason unless it is valid in
+/// LearnOptions::protected_patterns.
 void check_protected_pattern(const std::string& pattern);
 
-/// Learns a vocabulary from text files (gzip and Zstandard are recognised, "-" is standard input); several files give a
-/// joint one.
+/// Learns a BPE vocabulary from text files. gzip and Zstandard are detected, and "-" is standard input. Several files
+/// give a joint vocabulary.
 ///
-/// A merge joins the pair of neighbouring pieces that occurs most often inside words; of pairs with equal counts the
-/// one whose left piece has the smaller id comes first, then the one whose right piece has. In a run of equal pieces
-/// occurrences are counted without overlap, from left to right: `aaa` holds (a, a) once. Counts have 64 bits. Ids:
-/// special tokens, 256 bytes, user symbols, characters by falling count and then by code point, merged pieces in the
-/// order of their making.
+///     const BpeTokenizer tokenizer = learn_bpe({"train.de", "train.en"}, {.vocab_size = 8000});
 ///
-/// Throws Error{kBadInput} for a corpus without words and for a pattern that is none, Error{kInvalidArgument} for
-/// options that cannot be met (the message says the smallest vocabulary, or the smallest budget, that can), Error{kIo}
-/// where a disk is full, Error{kUnsupported} at once if LearnOptions::written_as cannot represent what the options ask
-/// for, Error{kInterrupted} when `stop` asks. Warns on `log` if pairs run out before the size is
-/// reached.
+/// A merge joins the most frequent pair of neighbouring pieces inside words. Ties go to the pair whose left piece has
+/// the smaller id, then to the one whose right piece has. In a run of equal pieces, occurrences are counted without
+/// overlap from left to right: `aaa` contains (a, a) once. Counts have 64 bits.
+///
+/// The order of ids is: special tokens, 256 bytes, user symbols, characters by falling count and then by code point,
+/// merged pieces in the order of the merges.
+///
+/// Warns on `log` if pairs run out before the vocabulary has its size. Throws
+///
+/// - Error{kBadInput} for a corpus without words and for an invalid pattern,
+/// - Error{kInvalidArgument} for options that cannot be met, with the smallest vocabulary or memory budget that can,
+/// - Error{kIo} if a disk is full,
+/// - Error{kUnsupported}, before reading, if the kind LearnOptions::written_as cannot represent the options, and
+/// - Error{kInterrupted} if `stop` is requested.
 BpeTokenizer learn_bpe(const std::vector<std::filesystem::path>& inputs, const LearnOptions& options,
                        const core::ProgressSink& progress = {}, const core::LogSink& log = {},
                        std::stop_token stop = {});
 
-/// The same from files that count_words() has written, of the whole corpus or of its parts: the counts of a word that
-/// stands in several lines are added. The vocabulary is the one that the text itself would give, to the byte. A
-/// malformed line, or counts that add up to 2^63 or more, throw Error{kBadInput} naming file and line.
+/// Learns a vocabulary from files written by count_words(), for the whole corpus or parts of it. The counts of a word
+/// that occurs in several lines are added. The vocabulary is the same, to the byte, as when learned from the text.
+/// Throws Error{kBadInput} that names file and line for a malformed line, and for counts whose sum is 2^63 or more.
 BpeTokenizer learn_bpe_from_counts(const std::vector<std::filesystem::path>& counts, const LearnOptions& options,
                                    const core::ProgressSink& progress = {}, const core::LogSink& log = {},
                                    std::stop_token stop = {});

@@ -9,29 +9,29 @@
 
 namespace dragoman::tokenizer {
 
-/// The options of learn_unigram(): options of spm_train, with its defaults except for byte_fallback.
+/// The options of learn_unigram(). They are options of spm_train, with its defaults except for byte_fallback.
 struct LearnUnigramOptions {
-  /// Number of pieces in all.
+  /// The number of pieces in all.
   std::int32_t vocab_size = 8000;
   /// The share of the normalised corpus's characters that become pieces.
   double character_coverage = 0.9995;
   /// The number of frequent substrings with which learning begins.
   std::int64_t seed_size = 1'000'000;
-  /// The share of the pieces that is left after each round of pruning.
+  /// The share of the pieces that is kept in each round of pruning.
   double shrinking_factor = 0.75;
-  /// Rounds of expectation maximisation between two prunings.
+  /// The rounds of expectation maximisation between two prunings.
   int sub_iterations = 2;
-  /// The longest piece, in characters.
+  /// The maximum length of a piece in characters.
   int max_piece_length = 16;
-  /// Ids 0, 1, 2, ... in this order; `<unk>` must be among them, the others are control symbols.
+  /// The tokens with ids 0, 1, 2, ... in this order. `<unk>` must be among them, the others are control symbols.
   std::vector<std::string> special_tokens = {"<unk>", "<s>", "</s>"};
-  /// Strings that are always one piece, wherever they occur in the text; they are never normalised, and never part of
+  /// Strings that are always one piece, wherever they occur in the text. They are never normalised, and never part of
   /// another piece. Their ids follow the special tokens.
   std::vector<std::string> user_symbols = {};
   /// Adds 256 byte pieces after the user symbols, for characters without a piece. If false, such characters become
   /// `<unk>`.
   bool byte_fallback = true;
-  /// No piece holds characters of two scripts (Han, Hiragana and Katakana count as one).
+  /// No piece contains characters of two scripts (Han, Hiragana and Katakana count as one).
   bool split_scripts = true;
   /// No piece contains both a letter and a digit from 0 to 9.
   bool split_numbers = true;
@@ -40,7 +40,7 @@ struct LearnUnigramOptions {
   /// No piece crosses a space.
   bool split_whitespace = true;
   SentencePieceNormalization normalization = {};
-  /// Words (lines where not split_whitespace) that occur less often in the corpus are left out.
+  /// Words (lines if split_whitespace is false) that occur less often in the corpus are omitted.
   std::uint64_t min_word_count = 1;
   InvalidUtf8 invalid_utf8 = InvalidUtf8::kKeep;
   /// 0 means core::default_threads(). The result does not depend on it.

@@ -13,91 +13,97 @@
 
 namespace dragoman::tokenizer {
 
-/// In VocabularyEdit::new_ids: the piece is gone.
+/// The value in VocabularyEdit::new_ids for a dropped piece.
 inline constexpr std::int32_t kDroppedPiece = -1;
 
-/// A changed vocabulary, and where its pieces come from: what it takes to move the rows of an embedding matrix.
+/// A changed vocabulary and the origin of its pieces, which is needed to move the rows of an embedding matrix.
 struct VocabularyEdit {
   BpeDefinition definition;
-  /// By old id: the new one, or kDroppedPiece. Pieces that stay keep their spelling and their order. New ids that stand
-  /// nowhere here are pieces that the old vocabulary did not have.
+  /// The new id for each old id, or kDroppedPiece. Kept pieces keep their spelling and their order. New ids that do not
+  /// occur here belong to new pieces.
   std::vector<std::int32_t> new_ids;
 };
 
-/// The vocabulary that learning would have given with a smaller size. Kept are the pieces that no merge makes (special
-/// tokens, bytes, user symbols, characters) and then the merges by rank, up to the one that makes the last piece. Of a
-/// definition that learn_bpe() gave, that is what learn_bpe() gives for `size`, to the byte.
+/// Returns the vocabulary that learning would have produced for a smaller size. For a definition from learn_bpe(), this
+/// is the result of learn_bpe() for `size`, to the byte.
 ///
-/// Throws Error{kInvalidArgument} if `size` is more than there are or less than the first group (the message says the
-/// smallest size), and Error{kUnsupported} for a vocabulary whose pieces cannot be taken apart: one with a restricted
-/// vocabulary, with symbols of their own at the ends of words, or with merges that only subword-nmt's order gives.
+/// Keeps the pieces that no merge produces (special tokens, bytes, user symbols, characters), and then the merges by
+/// rank, up to the one that produces the last piece.
+///
+/// Throws Error{kInvalidArgument} if `size` exceeds the number of pieces or is below the size of the first group (the
+/// message gives the smallest size). Throws Error{kUnsupported} for a vocabulary whose pieces cannot be separated: one
+/// with a restricted vocabulary, with separate symbols at the ends of words, or with merges that depend on
+/// subword-nmt's order.
 VocabularyEdit truncate(const BpeDefinition& definition, std::int32_t size);
 
 struct PruneOptions {
-  /// Pieces that occur less often go.
+  /// Pieces that occur less often are dropped.
   std::uint64_t min_count = 1;
-  /// Whether characters may go, too, and become bytes. Otherwise every piece that no merge makes stays.
+  /// Whether characters may be dropped too and become bytes. Otherwise every piece that no merge produces is kept.
   bool drop_characters = false;
 };
 
-/// The vocabulary without the pieces that a corpus has little use for; `counts` says by id how often each occurs there,
-/// as CorpusStatistics::piece_counts does. Always kept are special tokens, user symbols, bytes, what the normaliser
-/// writes, and the pieces that a kept piece is made of. Kept are all merges of kept pieces.
+/// Returns the vocabulary without pieces that are rare in a corpus. `counts` has the number of occurrences for each id,
+/// as in CorpusStatistics::piece_counts.
 ///
-/// So a text decodes to what it did, and one that is made of kept pieces is encoded as it was; in others, kept merges
-/// go on where a dropped piece would have been made. (A piece is always made in the same way, whatever stands beside
-/// it: no merge on the way reaches over its ends. With each kept piece the pieces of that way stay.)
+/// Special tokens, user symbols, bytes, the characters that the normaliser writes, and the parts of kept pieces are
+/// always kept. So are all merges of kept pieces.
 ///
-/// Throws Error{kInvalidArgument} if there are not as many counts as pieces, or if characters may go from a vocabulary
-/// without byte fallback, and Error{kUnsupported} as truncate().
+/// Every text still decodes to the same text. A text whose pieces are all kept is encoded as before. In other texts,
+/// kept merges apply where a dropped piece would have been produced. (A piece is always produced by the same merges,
+/// whatever its neighbours are, since none of these merges crosses its ends. All pieces on this path are kept with the
+/// piece.)
+///
+/// Throws Error{kInvalidArgument} if the numbers of counts and pieces differ, or if characters may be dropped from a
+/// vocabulary without byte fallback. Throws Error{kUnsupported} like truncate().
 VocabularyEdit prune(const BpeDefinition& definition, std::span<const std::uint64_t> counts,
                      const PruneOptions& options = {});
 
-/// The vocabulary with further special tokens and then user symbols behind the last piece: no old id changes, and texts
-/// in which no new user symbol occurs are encoded as they were. Throws Error{kInvalidArgument} for a token that is a
-/// piece already, or that learn_bpe() would not take, and Error{kUnsupported} as truncate().
+/// Returns the vocabulary with additional special tokens and then user symbols after the last piece. Old ids are
+/// unchanged, and texts without new user symbols are encoded as before. Throws Error{kInvalidArgument} for a token that
+/// is a piece already, or that learn_bpe() would reject, and Error{kUnsupported} like truncate().
 VocabularyEdit extend(const BpeDefinition& definition, const std::vector<std::string>& special_tokens,
                       const std::vector<std::string>& user_symbols);
 
 struct CorpusExtension {
-  /// Number of pieces in all.
+  /// The number of pieces in all.
   std::int32_t size = 0;
-  /// A pair that occurs less often is not merged.
+  /// Pairs that occur less often are not merged.
   std::uint64_t min_frequency = 2;
-  /// Share of the corpus's characters that have a piece afterwards; those that lack one get it before the merges. Not
-  /// of byte-level vocabularies, nor of those that mark the ends of words.
+  /// The share of the corpus's characters that have a piece afterwards. Missing characters get a piece before the
+  /// merges are learned. Has no effect on byte-level vocabularies and on vocabularies that mark the ends of words.
   double character_coverage = 1.0;
   InvalidUtf8 invalid_utf8 = InvalidUtf8::kKeep;
   /// 0 means core::default_threads(). The result does not depend on it.
   int threads = 0;
 };
 
-/// The vocabulary with further merges, learned from text files as learn_bpe() learns, from where the merges that there
-/// are have brought the text; new pieces go behind the last one. So no old id changes, a text's new pieces are new
-/// characters, old pieces, or several of these joined, and a vocabulary of learn_bpe() extended with the corpus that it
-/// was learned from, and the same coverage, is the one that learn_bpe() gives for the larger size.
+/// Returns the vocabulary with further merges, learned from text files as in learn_bpe(). Learning starts from the text
+/// as encoded by the existing merges, and new pieces follow the last one. Old ids are unchanged. A new piece of a text
+/// is a new character or consists of several old pieces. If a vocabulary of learn_bpe() is extended with its own corpus
+/// and the same coverage, the result equals learn_bpe() for the larger size.
 ///
-/// Of a vocabulary whose words do not lie between spaces (a byte-level one, ...), all distinct lines are held in
-/// memory.
+/// If the words of the vocabulary are not separated by spaces (byte-level vocabularies, ...), all distinct lines are
+/// kept in memory.
 ///
-/// Throws Error{kInvalidArgument} if `size` has no room for more than there are and the new characters, or there is no
-/// file, Error{kBadInput} for an empty corpus, Error{kUnsupported} as truncate(), Error{kIo}, and Error{kInterrupted}
-/// when `stop` asks.
+/// Throws Error{kInvalidArgument} if `size` leaves no room for more than the existing pieces and the new characters, or
+/// if there is no file; Error{kBadInput} for an empty corpus; Error{kUnsupported} like truncate(); Error{kIo}; and
+/// Error{kInterrupted} if `stop` is requested.
 VocabularyEdit extend_with_corpus(const BpeDefinition& definition, const std::vector<std::filesystem::path>& corpus,
                                   const CorpusExtension& options, const core::ProgressSink& progress = {},
                                   const core::LogSink& log = {}, const std::stop_token& stop = {});
 
-/// Two vocabularies in one: the pieces of the first with their ids, then those of the second that it lacks; the merges
-/// of the first, then those of the second that it lacks. So the first one's merges go first, and the second one's go on
-/// from there: the pieces of a text are those of the first vocabulary or several of them joined, never other cuts.
-/// `new_ids` are those of the second; the first one's stay.
+/// Returns the union of two vocabularies: the pieces of the first with their ids, then the other pieces of the second;
+/// the merges of the first, then the other merges of the second. The merges of the first apply first, and the merges of
+/// the second continue from there. The pieces of a text are therefore pieces of the first vocabulary or several of them
+/// joined, never another segmentation. `new_ids` are for the second vocabulary; the ids of the first are unchanged.
 ///
-/// Throws Error{kInvalidArgument} if they differ in anything else than pieces and merges (normaliser, words, bytes,
-/// unknown token, decoder) or if a token of one is an ordinary piece of the other, and Error{kUnsupported} as
-/// truncate().
+/// Throws Error{kInvalidArgument} if the vocabularies differ in anything but pieces and merges (normaliser, words,
+/// bytes, unknown token, decoder), or if a token of one is an ordinary piece of the other. Throws Error{kUnsupported}
+/// like truncate().
 VocabularyEdit merge_vocabularies(const BpeDefinition& first, const BpeDefinition& second);
 
-/// What trainers read to move embeddings: for each old id a line of it, a tab, and the new id or `-`.
+/// Returns lines for trainers that move embeddings: for each old id a line with that id, a tab, and the new id or `-`.
 std::string id_map_lines(const VocabularyEdit& edit);
 
 }  // namespace dragoman::tokenizer

@@ -15,7 +15,7 @@ namespace dragoman::tokenizer {
 /// A line that two tokenizers encode differently.
 struct LineDifference {
   std::uint64_t line;  ///< from 1
-  std::string first;   ///< the line of pieces or ids that the first one gives, without line feed
+  std::string first;   ///< the line of pieces or ids from the first tokenizer, without line feed
   std::string second;
 };
 
@@ -25,10 +25,10 @@ struct Comparison {
   std::vector<LineDifference> differences;  ///< the first ones
 };
 
-/// Encodes every line of the text file `corpus` with both and compares what encode_lines() would write, but with the
-/// unknown piece in place of text that has no piece; keeps the first `shown` differences. A tokenizer that cannot
-/// encode a line counts as different there, with its error as the line.
-/// Throws Error{kIo}, Error{kInterrupted}, and Error{kUnsupported} as encode_lines().
+/// Encodes every line of the text file `corpus` with both tokenizers and compares the lines that encode_lines() would
+/// write, with the unknown piece for text without a piece. Keeps the first `shown` differences. If a tokenizer cannot
+/// encode a line, the line counts as different and the error message replaces the encoded line. Throws Error{kIo},
+/// Error{kInterrupted}, and Error{kUnsupported} like encode_lines().
 Comparison compare_tokenizers(const Tokenizer& first, const Tokenizer& second, const std::filesystem::path& corpus,
                               const LineCodingOptions& options, std::size_t shown,
                               const core::ProgressSink& progress = {}, std::stop_token stop = {});

@@ -9,21 +9,21 @@
 
 namespace dragoman::tokenizer {
 
-/// Turns single lines of text into lines of pieces or ids and back, as encode_lines() and decode_lines() do with whole
-/// files. Immutable: const calls may come from any thread.
+/// Converts single lines of text to lines of pieces or ids and back, as encode_lines() and decode_lines() do for whole
+/// files. Immutable: any number of threads may call const functions.
 class LineCoder {
  public:
-  /// `tokenizer` must outlive it; `format` is kPieces or kIds. Error{kUnsupported} for pieces that lines cannot show,
-  /// as encode_lines().
+  /// `tokenizer` must outlive the object. `format` must be kPieces or kIds. Throws Error{kUnsupported} like
+  /// encode_lines() if lines cannot represent the pieces.
   LineCoder(const Tokenizer& tokenizer, LineFormat format);
   ~LineCoder();
   LineCoder(LineCoder&&) noexcept;
   LineCoder& operator=(LineCoder&&) noexcept;
 
-  /// Returns the pieces or ids of a text, with spaces between them. A text that cannot be encoded throws the
-  /// tokenizer's error.
+  /// Returns the pieces or ids of a text, separated by spaces. Throws the tokenizer's error for a text that cannot be
+  /// encoded.
   std::string encode(std::string_view text) const;
-  /// Returns the text of a line. Error{kBadInput}, with the number of the byte, for a word that is no piece or no id.
+  /// Returns the text of a line. Throws Error{kBadInput} with the byte offset for a word that is not a piece or an id.
   std::string decode(std::string_view line) const;
 
  private:

@@ -13,47 +13,50 @@
 namespace dragoman::tokenizer {
 
 enum class LineFormat {
-  kPieces,  ///< pieces as they stand in the tokenizer file, separated by one space
+  kPieces,  ///< pieces as in the tokenizer file, separated by one space
   kIds,     ///< decimal ids, separated by one space
-  /// Written only: a JSON object {"pieces": [...], "ids": [...], "offsets": [[0, 3], ...]}. Offsets are as in
-  /// Tokenizer::encode_pieces(), in bytes; ids that are added around a text have the empty range at its start or end.
+  /// Output only: a JSON object {"pieces": [...], "ids": [...], "offsets": [[0, 3], ...]}. Offsets are in bytes, as in
+  /// Tokenizer::encode_pieces(). Ids added around a text have the empty range at its start or end.
   kJson,
 };
 
 struct LineCodingOptions {
   LineFormat format = LineFormat::kPieces;
-  /// `line` is the number of the first input line; it is counted up from there.
+  /// `line` is the number of the first input line, and is incremented for each following line.
   EncodeOptions encode = {};
-  /// What encode_lines() does to the ids of a line: turns their order round, and puts these in front and behind.
+  /// encode_lines() reverses the ids of each line if `reverse` is set. Then it adds `in_front` before them and `behind`
+  /// after them.
   bool reverse = false;
   std::vector<std::int32_t> in_front = {};
   std::vector<std::int32_t> behind = {};
-  /// If above 0, each line becomes a JSON object with the so many best segmentations, the best first:
-  /// {"n_best": [{"pieces": [...], "score": -12.5}, ...]}, or "ids". Not together with encode.match_special_tokens:
+  /// If above 0, each line becomes a JSON object with this number of best segmentations, the best first: {"n_best":
+  /// [{"pieces": [...], "score": -12.5}, ...]}, or with "ids". In combination with encode.match_special_tokens this is
   /// Error{kUnsupported}.
   std::int32_t n_best = 0;
   /// 0 means core::default_threads(). The output does not depend on it.
   int threads = 0;
-  /// Of the text that encode_lines() reads.
+  /// The treatment of invalid UTF-8 in the text that encode_lines() reads.
   InvalidUtf8 invalid_utf8 = InvalidUtf8::kKeep;
-  /// Receives a message about a byte order mark, which is no text.
+  /// Receives a message about a byte order mark, which is skipped.
   core::LogSink log = {};
 };
 
-/// One line of pieces or ids per line of the text file `input` (gz and zst included, "-" is standard input), in order;
-/// a CR before LF is kept as a character. Memory is bounded by a few blocks of lines. Does not commit `output`. In
-/// lines of pieces, a space in a piece is a word mark. Throws Error{kUnsupported} for kPieces if a piece holds a line
-/// feed, or if that makes it look like another piece, since the line could not be read back; Error{kInterrupted} when
-/// `stop` asks (what was finished by then is written), and for a line that cannot be encoded the tokenizer's error with
-/// the file and the line before it.
+/// Writes one line of pieces or ids for each line of the text file `input` (which may be compressed: gz, zst; "-" is
+/// standard input), in order. A CR before LF is kept as a character. A space in a piece is written as a word mark.
+/// Memory is limited to a few blocks of lines. Does not commit `output`.
+///
+/// Throws Error{kUnsupported} for kPieces if a piece contains a line feed, or looks like another piece because of the
+/// word mark, since the line could not be decoded. Throws Error{kInterrupted} if `stop` is requested; lines finished by
+/// then are written. If a line cannot be encoded, throws the tokenizer's error with the file and line as a prefix.
 void encode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input, core::OutputFile& output,
                   const LineCodingOptions& options, const core::ProgressSink& progress = {},
                   const std::stop_token& stop = {});
 
-/// The way back. A line with something that is not a piece or an id throws Error{kBadInput} naming file and line, but
-/// for the text that lines of pieces have where the tokenizer has no piece (Tokenizer::encode_as_text()). A
-/// decoded line feed is written as a space, so that lines stay lines; returns the number of lines where that happened.
-/// Of the options, `encode` is not used.
+/// Decodes the lines written by encode_lines(). A decoded line feed is written as a space, so that each text stays on
+/// one line. Returns the number of lines with such a space. `options.encode` is not used.
+///
+/// Throws Error{kBadInput} with file and line for a word that is not a piece or an id. In lines of pieces, words that
+/// Tokenizer::encode_as_text() writes for text without a piece are accepted.
 std::uint64_t decode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input, core::OutputFile& output,
                            const LineCodingOptions& options, const core::ProgressSink& progress = {},
                            const std::stop_token& stop = {});

@@ -2,9 +2,9 @@
 
 namespace dragoman::tokenizer {
 
-/// What readers of text do with bytes that are not UTF-8.
+/// The treatment of bytes that are not UTF-8 when text is read.
 enum class InvalidUtf8 {
-  kKeep,     ///< they stay as they are: byte pieces can write them, and decoding gives them back
+  kKeep,     ///< unchanged: byte pieces can represent them, and decoding restores them
   kReplace,  ///< each ill-formed sequence becomes U+FFFD
   kFail,     ///< Error{kBadInput} that names file, line and byte
 };

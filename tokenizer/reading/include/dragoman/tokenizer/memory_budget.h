@@ -5,12 +5,12 @@
 
 namespace dragoman::tokenizer {
 
-/// A limit on the memory of the whole process while words are counted and merges learned. It is kept whatever the
-/// corpus: what does not fit is sorted and put into temporary files, and what must fit but cannot is an Error that says
-/// how much it needs. Nothing is ever approximated.
+/// A limit on the memory of the whole process while it counts words and learns merges. It holds for any corpus: data
+/// that exceeds it is sorted and stored in temporary files. If data that must be in memory does not fit, an Error gives
+/// the required size. Results are never approximate.
 struct MemoryBudget {
   std::uint64_t bytes = 0;  ///< 0: no limit
-  /// Where the temporary files go. They have no names there, so they vanish however the process ends.
+  /// The folder for temporary files. They are unlinked, so they disappear however the process ends.
   std::filesystem::path temporary_folder = "/tmp";
 };
 
