@@ -12,14 +12,14 @@
 
 namespace dragoman::tokenizer {
 
-/// Normalises and cuts each text as Tokenizer::encode() does, and looks its words up before it merges them. For all
-/// tokenizers that SpacedWordsEncoder, which is faster, does not apply to.
+/// Normalises and splits texts like Tokenizer::encode(), and looks each word up in a cache before merging it. Used for
+/// all tokenizers to which the faster SpacedWordsEncoder does not apply.
 class PreTokenEncoder final : public TextEncoder {
  public:
-  /// Whether a word always gets the same ids.
+  /// Returns whether a word always has the same ids.
   static bool applies_to(const EncodeOptions& options) { return options.mode != EncodingMode::kDropout; }
 
-  /// Both must outlive the encoder.
+  /// Both references must outlive the encoder.
   PreTokenEncoder(const PreTokenizer& pre_tokenizer, const BpeModel& model, const EncodeOptions& options)
       : pre_tokenizer_(pre_tokenizer), model_(model), options_(options) {}
   void encode(std::string_view text, std::uint64_t line, std::vector<std::int32_t>& ids) override;

@@ -17,15 +17,16 @@
 
 namespace dragoman::tokenizer {
 
-/// Encodes the words between spaces and looks them up before. Words are taken many at a time: those that must be
-/// fetched from memory are fetched together, and those that are new are merged together.
+/// Encodes the words between spaces with a cache. Words are processed in groups: those that must be fetched from memory
+/// are fetched together, and new words are merged together.
 class SpacedWordsEncoder final : public TextEncoder {
  public:
-  /// Whether encoding words apart, each with the mark in front, gives what encoding the text does: so it is if spaces
-  /// become the mark that words begin with, nothing else is matched in the text, and nothing is drawn at random.
+  /// Returns whether encoding each word separately, with a leading mark, gives the same ids as encoding the text. This
+  /// is the case if spaces become the mark at which words begin, nothing else is matched in the text, and nothing is
+  /// random.
   static bool applies_to(const BpeDefinition& definition, const EncodeOptions& options);
 
-  /// All must outlive the encoder.
+  /// All references must outlive the encoder.
   SpacedWordsEncoder(const BpeDefinition& definition, const PreTokenizer& pre_tokenizer, const BpeModel& model,
                      const EncodeOptions& options);
   void encode(std::string_view text, std::uint64_t line, std::vector<std::int32_t>& ids) override;
@@ -39,10 +40,10 @@ class SpacedWordsEncoder final : public TextEncoder {
     std::string_view text() const { return {begin, size}; }
   };
   struct NewWord {
-    std::size_t place;  ///< among the words that wait
+    std::size_t place;  ///< the index among the waiting words
     Scanned word;
   };
-  /// The packed ids of a new word, or in place of their number kElsewhere.
+  /// The packed ids of a new word, or kElsewhere in place of their number.
   struct NewIds {
     static constexpr std::size_t kMax = 16;
     static constexpr std::uint8_t kElsewhere = 255;
@@ -50,7 +51,7 @@ class SpacedWordsEncoder final : public TextEncoder {
   };
   struct Output {
     std::vector<std::int32_t>& ids;
-    std::vector<std::size_t>* offsets;  ///< null for one text, whose end nobody asks for
+    std::vector<std::size_t>* offsets;  ///< null for a single text, whose end is not needed
   };
 
   void begin();
@@ -70,22 +71,22 @@ class SpacedWordsEncoder final : public TextEncoder {
   EncodeOptions options_;
   PlainWords plain_;
   InnerSplits inner_splits_;
-  bool only_marks_;       // plain words are encoded as they stand behind their mark, or part by part
+  bool only_marks_;       // plain words are encoded unchanged after their mark, or part by part
   bool merges_together_;  // new words
   WordCache cache_;
   std::vector<std::uint8_t> mark_ids_;  // packed
 
-  std::vector<const std::uint8_t*> words_;  // packed ids of those that wait
-  std::size_t waiting_ = 0;                 // how many those are
-  std::vector<std::size_t> ends_;           // places among them where texts end
-  std::size_t new_words_ = 0;               // how many of them are new; of each:
+  std::vector<const std::uint8_t*> words_;  // the packed ids of the waiting words
+  std::size_t waiting_ = 0;                 // the number of waiting words
+  std::vector<std::size_t> ends_;           // the indices among them at which texts end
+  std::size_t new_words_ = 0;               // the number of new ones among them; for each:
   std::vector<NewWord> new_;
   std::vector<NewIds> new_ids_;
-  std::vector<WordIds> new_symbols_;  // in symbols_; none if it is encoded alone
+  std::vector<WordIds> new_symbols_;  // in symbols_; empty if the word is encoded alone
   std::vector<std::int32_t> symbols_;
   WordGroup group_;
-  std::vector<std::vector<std::int32_t>> alone_;       // ids of new words that are encoded alone
-  std::vector<std::span<const std::int32_t>> others_;  // ids of new words that have too many, in their order
+  std::vector<std::vector<std::int32_t>> alone_;       // the ids of new words that are encoded alone
+  std::vector<std::span<const std::int32_t>> others_;  // the ids of new words with too many ids, in order
   std::string marked_word_;
   WordBuffers buffers_;
 };

@@ -10,7 +10,7 @@
 
 namespace dragoman::tokenizer {
 
-/// A text and the parts that it has been cut into, in their order.
+/// A text and the parts into which it has been split, in order.
 struct CutText {
   struct Part {
     std::size_t begin;
@@ -18,19 +18,20 @@ struct CutText {
   };
   AlignedText text;
   std::vector<Part> parts;
-  std::size_t begin = 0;  ///< the place in the original text of a part that has not been cut yet
-  bool whole = true;      ///< there is one part, which has not been cut yet
+  std::size_t begin = 0;  ///< the offset in the original text of a part that has not been split yet
+  bool whole = true;      ///< there is one part, which has not been split yet
 };
 
-/// The parts of a pre-tokenizer, one after the other. Immutable: any thread may call.
+/// The steps of a pre-tokenizer, applied one after the other. Immutable and thread-safe.
 class TextCutter {
  public:
-  /// Throws Error{kBadInput} for a pattern that is none.
+  /// Throws Error{kBadInput} for an invalid pattern.
   explicit TextCutter(const std::vector<PreTokenizerStep>& steps);
 
-  /// Whether a step asks where in the text a part begins, so that offsets must be tracked.
+  /// Returns whether a step depends on the position at which a part begins in the text, so that offsets must be
+  /// tracked.
   bool needs_offsets() const noexcept { return needs_offsets_; }
-  /// Throws as Matcher::for_each().
+  /// Throws like Matcher::for_each().
   void cut(CutText& text) const;
 
  private:

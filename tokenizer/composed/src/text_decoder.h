@@ -9,10 +9,10 @@
 
 namespace dragoman::tokenizer {
 
-/// The texts of pieces to one text, step by step. Immutable: any thread may call.
+/// Converts the texts of pieces to one text, step by step. Immutable and thread-safe.
 class TextDecoder {
  public:
-  /// Throws Error{kBadInput} for a pattern that is none.
+  /// Throws Error{kBadInput} for an invalid pattern.
   TextDecoder(const std::vector<DecoderStep>& steps, bool joins_with_spaces);
   /// Throws Error{kBadInput} if replacements make the text many times longer.
   std::string decode(std::vector<std::string> texts) const;

@@ -11,10 +11,10 @@
 
 namespace dragoman::tokenizer {
 
-/// Steps of both kinds, one after the other. Immutable: any thread may call.
+/// Normalisation steps of both kinds, applied one after the other. Immutable and thread-safe.
 class TextNormalizer {
  public:
-  /// Throws Error{kBadInput} for a damaged character map or a pattern that is none.
+  /// Throws Error{kBadInput} for a damaged character map or an invalid pattern.
   explicit TextNormalizer(const ComposedNormalizer& steps);
 
   bool empty() const noexcept { return parts_.empty(); }

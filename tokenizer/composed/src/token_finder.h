@@ -13,16 +13,16 @@
 
 namespace dragoman::tokenizer {
 
-/// Finds added tokens as the library tokenizers does: the leftmost first, and of several that begin at one place the
-/// longest, whatever its flags say; a match whose flags do not allow it hides others that overlap with it.
+/// Finds added tokens like the library tokenizers: the leftmost first, and the longest of those that begin at one
+/// position, whatever its flags are. A match that its flags do not allow still hides matches that overlap with it.
 class TokenFinder {
  public:
-  /// `texts` are those to look for, and need not outlive the call.
+  /// `texts` are the texts to find. They need not outlive the call.
   TokenFinder(std::vector<const ComposedToken*> tokens, const std::vector<std::string>& texts);
 
   bool empty() const noexcept { return trie_.empty(); }
-  /// visit(id, begin, end) of each token and, with the id -1, of each stretch between; together they are the text.
-  /// Special tokens are passed over unless `with_special`.
+  /// Calls visit(id, begin, end) for each token and, with the id -1, for each stretch between tokens. Together the
+  /// ranges cover the text. Special tokens are skipped unless `with_special` is set.
   void for_each(std::string_view text, bool with_special,
                 core::FunctionRef<void(std::int32_t, std::size_t, std::size_t)> visit) const;
 

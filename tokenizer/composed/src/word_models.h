@@ -14,13 +14,13 @@
 
 namespace dragoman::tokenizer {
 
-/// A piece of a word and how many of its bytes it stands for.
+/// A piece of a word, and the number of the word's bytes that it covers.
 struct WordPiece {
   std::int32_t id;
   std::size_t length;
 };
 
-/// What words become. Immutable: any thread may call, with buffers of its own.
+/// Converts words to pieces. Immutable; each thread needs its own buffers.
 class WordModel {
  public:
   class Buffers {
@@ -30,9 +30,9 @@ class WordModel {
 
   virtual ~WordModel() = default;
   virtual std::unique_ptr<Buffers> make_buffers() const { return std::make_unique<Buffers>(); }
-  /// Throws Error{kUnsupported} for a mode that the model does not have.
+  /// Throws Error{kUnsupported} for a mode that the model lacks.
   virtual void check(const EncodeOptions& options) const;
-  /// Appends the pieces of a word that is not empty, whose lengths together are the word's.
+  /// Appends the pieces of a word that is not empty. The sum of their lengths is the word's length.
   virtual void encode(std::string_view word, const EncodeOptions& options, Buffers& buffers,
                       std::vector<WordPiece>& out) const = 0;
 };

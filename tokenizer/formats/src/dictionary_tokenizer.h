@@ -9,9 +9,9 @@
 
 namespace dragoman::tokenizer {
 
-/// Cuts text as another tokenizer does, and looks the pieces up in a dictionary, as toolkits do that read lines of
-/// pieces, in which text that the other tokenizer has no piece for stands as it is. A piece that is not in the
-/// dictionary is its unknown piece. In decoding, special pieces stand for nothing.
+/// Segments text with another tokenizer and looks the pieces up in a dictionary, like toolkits that read lines of
+/// pieces. In these lines, text without a piece in the other tokenizer is unchanged. A piece that is not in the
+/// dictionary becomes its unknown piece. Decoding drops special pieces.
 class DictionaryTokenizer final : public Tokenizer {
  public:
   DictionaryTokenizer(std::unique_ptr<Tokenizer> segmenter, Dictionary dictionary);
@@ -34,7 +34,7 @@ class DictionaryTokenizer final : public Tokenizer {
 
   std::unique_ptr<Tokenizer> segmenter_;
   Dictionary dictionary_;
-  std::string mark_;                   // behind pieces that do not end their word; empty if there is none
+  std::string mark_;                   // after pieces that do not end their word; empty if there is none
   std::vector<std::int32_t> segment_;  // by id: the segmenter's id of the piece, or -1
 };
 

@@ -9,7 +9,7 @@
 
 namespace dragoman::tokenizer {
 
-/// vocab.json and merges.txt may have a name in front, as in "roberta-vocab.json".
+/// Returns the path of the companion file. vocab.json and merges.txt may have a prefix, as in "roberta-vocab.json".
 inline std::filesystem::path beside(const std::filesystem::path& path, std::string_view own, std::string_view other) {
   const std::string name = path.filename().string();
   const std::string_view front = std::string_view(name).substr(0, name.size() - std::min(name.size(), own.size()));

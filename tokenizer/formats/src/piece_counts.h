@@ -8,8 +8,8 @@
 
 namespace dragoman::tokenizer {
 
-/// The vocabulary of `spm_encode --vocabulary` with its threshold: a piece, a tab and its count on each line. Nothing:
-/// there is none.
+/// Returns the vocabulary of `spm_encode --vocabulary` with its threshold, or nullopt if there is none. Each line has a
+/// piece, a tab and its count.
 std::optional<VocabularyOfTexts> read_piece_counts(const ReadOptions& options);
 
 }  // namespace dragoman::tokenizer

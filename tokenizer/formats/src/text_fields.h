@@ -9,14 +9,14 @@
 
 namespace dragoman::tokenizer {
 
-/// `text` without any of `characters` at both ends.
+/// Returns `text` without any of `characters` at its ends.
 inline std::string_view strip(std::string_view text, std::string_view characters) {
   const std::size_t begin = text.find_first_not_of(characters);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(characters) - begin + 1);
 }
 
-/// The stretches between occurrences of `separator`: one more than there are occurrences.
+/// Returns the parts between occurrences of `separator`, which are one more than the occurrences.
 inline std::vector<std::string_view> split_at(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   for (;;) {
@@ -27,7 +27,7 @@ inline std::vector<std::string_view> split_at(std::string_view text, char separa
   }
 }
 
-/// The whole text as a decimal number.
+/// Parses the whole text as a decimal number.
 inline std::optional<std::int64_t> parse_integer(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -7,20 +7,20 @@
 
 #include <dragoman/tokenizer/bpe_definition.h>
 
-/// What several parts of a `tokenizer.json` have inside.
+/// Elements that several parts of a `tokenizer.json` share.
 namespace dragoman::tokenizer {
 
-/// Of a normalizer or a decoder.
+/// The maximum number of steps of a normalizer or decoder.
 inline constexpr std::size_t kMaxSteps = 64;
 
-/// Whether the pattern of a Split or Replace is {"Regex": ...}.
+/// Returns whether the pattern of a Split or Replace is {"Regex": ...}.
 bool has_regular_expression(const JsonPart& part);
-/// The text of a pattern {"String": text}; regular expressions are refused.
+/// Returns the text of a pattern {"String": text}. Throws for regular expressions.
 std::string string_pattern(const JsonPart& part);
 
-/// Refuses what a ByteLevel has not.
+/// Throws for keys that a ByteLevel does not have.
 void allow_byte_level_keys(const JsonPart& part);
-/// That of a Metaspace, all of whose keys are checked.
+/// Returns the scheme of a Metaspace. Checks all of its keys.
 PrependScheme prepend_scheme(const JsonPart& part);
 
 }  // namespace dragoman::tokenizer

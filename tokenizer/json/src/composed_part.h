@@ -6,7 +6,7 @@
 
 namespace dragoman::tokenizer {
 
-/// A file whose parts go together in any way. `top` is the whole file.
+/// Reads a file whose parts may be combined in any way. `top` is the whole file.
 ComposedDefinition read_composed(const JsonPart& top, const TokenizerDocument& document);
 
 }  // namespace dragoman::tokenizer

@@ -9,18 +9,18 @@
 
 namespace dragoman::tokenizer {
 
-/// What `decoder` says. Which of it goes together depends on other parts of the file.
+/// The contents of `decoder`. The permitted combinations depend on other parts of the file.
 struct DecoderPart {
   DecoderSteps steps = {};
   bool fuses = false;
   bool byte_level = false;
-  std::string suffix = {};  ///< BPEDecoder's, or empty
+  std::string suffix = {};  ///< of BPEDecoder, or empty
   std::optional<MetaspaceDecoder> metaspace = {};
 
   bool has_steps() const { return fuses || !steps.replacements.empty() || steps.byte_fallback; }
 };
 
-/// `definition` has the added tokens already.
+/// `definition` must contain the added tokens.
 DecoderPart read_decoder(const JsonPart& part, const BpeDefinition& definition);
 
 }  // namespace dragoman::tokenizer

@@ -18,7 +18,7 @@ namespace dragoman::tokenizer {
   core::fail(core::ErrorCode::kUnsupported, "{}: {} is not supported", where, what);
 }
 
-/// An object of the file, with its place for messages.
+/// An object of the file with its location for messages.
 class JsonPart {
  public:
   JsonPart(const nlohmann::json& json, std::string where) : json_(json), where_(std::move(where)) {
@@ -29,7 +29,7 @@ class JsonPart {
   const std::string& where() const { return where_; }
   std::string at(std::string_view key) const { return where_ + "." + std::string(key); }
 
-  /// Refuses keys other than these: one that we do not know might change what the tokenizer does.
+  /// Throws for keys other than these: an unknown key might change the behaviour of the tokenizer.
   void allow(std::initializer_list<std::string_view> keys) const {
     for (const auto& [key, value] : json_.items())
       if (std::find(keys.begin(), keys.end(), key) == keys.end())

@@ -11,15 +11,15 @@
 
 namespace dragoman::tokenizer {
 
-/// What `model` and `added_tokens` say.
+/// The contents of `model` and `added_tokens`.
 struct ModelPart {
-  BpeDefinition definition;  ///< all but its text and its post-processor
+  BpeDefinition definition;  ///< everything except its text and its post-processor
   std::vector<AddedPiece> added;
   std::string suffix;  ///< of the end of a word, or empty
   bool byte_fallback = false;
 };
 
-/// "BPE" and the like; files of old versions do not name that one.
+/// Returns the type of a model, such as "BPE". Files of old versions do not name BPE.
 std::string model_type(const JsonPart& model);
 
 /// `top` is the whole file.

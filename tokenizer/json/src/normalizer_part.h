@@ -6,7 +6,7 @@
 
 namespace dragoman::tokenizer {
 
-/// The steps of the part `normalizer`, those of sequences end to end.
+/// Returns the steps of the part `normalizer`, with the steps of sequences concatenated.
 NormalizerSteps read_normalizer(const JsonPart& part);
 
 }  // namespace dragoman::tokenizer

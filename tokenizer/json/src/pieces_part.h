@@ -11,24 +11,24 @@
 #include <utility>
 #include <vector>
 
-/// The pieces of a `tokenizer.json`: those of the model and the added tokens.
+/// The pieces of a `tokenizer.json`: pieces of the model and added tokens.
 namespace dragoman::tokenizer {
 
 using PiecesWithIds = std::vector<std::pair<std::string_view, std::int32_t>>;
 
-/// The pieces that the model lists, by their texts, which stay where they are.
+/// The pieces that the model lists, by their texts. The texts are stored in the document.
 class ListedPieces {
  public:
   ListedPieces(const TokenizerDocument& document, const std::string& where);
   ListedPieces(const ListedPieces&) = delete;
   ListedPieces& operator=(const ListedPieces&) = delete;
 
-  /// The id of a piece, or -1.
+  /// Returns the id of a piece, or -1.
   std::int32_t id_of(std::string_view piece) const;
   const PiecesWithIds& all() const noexcept { return vocabulary_; }
 
  private:
-  PiecesWithIds numbered_;  // of a list with scores, else empty
+  PiecesWithIds numbered_;  // for a list with scores, else empty
   const PiecesWithIds& vocabulary_;
   std::vector<std::string_view> texts_;  // in the order of the file
   PieceTable<std::string_view> entries_{texts_};
@@ -39,11 +39,11 @@ struct AddedPiece {
   bool in_vocabulary;  ///< the model lists it, too
 };
 
-/// The first of those with one text counts. Tokens that the model does not list have the ids that the library
-/// tokenizers gives them, whatever ids are in the file: the next ones, in the order of the file.
+/// Returns the added tokens. If several have the same text, the first one counts. Tokens that the model does not list
+/// get the ids that the library tokenizers assigns, whatever ids the file has: the next ones, in the order of the file.
 std::vector<AddedPiece> read_added_tokens(const JsonPart& top, const ListedPieces& listed);
 
-/// Pieces come from the model's vocabulary and, beyond it, from the added tokens. Empty: no piece has the id.
+/// Returns the pieces by id, from the model's vocabulary and from added tokens beyond it. Empty if no piece has the id.
 std::vector<std::string> pieces_by_id(const PiecesWithIds& vocabulary, const std::vector<AddedPiece>& added,
                                       const std::string& where);
 

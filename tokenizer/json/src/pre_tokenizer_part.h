@@ -8,7 +8,7 @@
 
 namespace dragoman::tokenizer {
 
-/// What `pre_tokenizer` says of words. Which of it goes together depends on other parts of the file.
+/// The definition of words in `pre_tokenizer`. The permitted combinations depend on other parts of the file.
 struct PreTokenizerPart {
   PreTokenizerDefinition words = {};
   InnerCuts inner = {};

@@ -8,8 +8,8 @@
 
 namespace dragoman::tokenizer {
 
-/// visit(word) of each word of a text that merges are learned from. A protected match has its characters in the
-/// vocabulary, each a word by itself, but no merges.
+/// Calls visit(word) for each word of a text from which merges are learned. The characters of a protected match are
+/// added to the vocabulary, each as a separate word, but no merges are learned from it.
 template <class Visit>
 void for_each_learned_word(const PreTokenizer& pre_tokenizer, std::string_view text, Visit&& visit) {
   pre_tokenizer.for_each_pre_token(text, false, false, [&](const PreToken& token) {

@@ -13,10 +13,10 @@
 
 namespace dragoman::tokenizer {
 
-/// Which texts may become pieces: spm_train's rules.
+/// Decides which texts may become pieces, by the rules of spm_train.
 class PieceRules {
  public:
-  /// `alphabet` has the character of symbol i at i - 1; `reserved` are texts that no learned piece may have. They must
+  /// `alphabet` has the character of symbol i at i - 1. `reserved` are texts that no learned piece may have. Both must
   /// outlive the object.
   PieceRules(const LearnUnigramOptions& options, std::span<const char32_t> alphabet,
              const std::vector<std::string>& reserved);

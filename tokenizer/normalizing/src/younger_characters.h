@@ -4,29 +4,29 @@
 
 namespace dragoman::tokenizer {
 
-/// Characters of Unicode 15.1 to 17 that decompose to one character each, the first of them to `parts`, the following
-/// ones to the following characters.
+/// Characters of Unicode 15.1 to 17 that decompose to one character each. The first one decomposes to `parts`, and the
+/// following ones to the following characters.
 struct YoungerCompatibility {
   char32_t first;
   char32_t last;
   char32_t parts;
 };
 
-/// A character of these versions that its parts, which are its full decomposition, compose to.
+/// A character of these versions and its full decomposition, which composes to the character.
 struct YoungerComposite {
   char32_t character;
   std::u32string_view parts;
 };
 
-/// Characters of these versions that simple case folding turns into others: the first into `folded`, the following ones
-/// into the following characters.
+/// Characters of these versions that simple case folding changes: the first into `folded`, the following ones into the
+/// following characters.
 struct YoungerFolding {
   char32_t first;
   char32_t last;
   char32_t folded;
 };
 
-// As UnicodeData.txt and CaseFolding.txt say.
+// From UnicodeData.txt and CaseFolding.txt.
 inline constexpr YoungerCompatibility kYoungerCompatibilities[] = {
     {0xA7F1, 0xA7F1, U'S'}, {0x1CCD6, 0x1CCEF, U'A'}, {0x1CCF0, 0x1CCF9, U'0'}};
 inline constexpr YoungerComposite kYoungerComposites[] = {
@@ -56,13 +56,13 @@ inline constexpr YoungerFolding kYoungerFoldings[] = {
     {0xA7D2, 0xA7D2, 0xA7D3},    {0xA7D4, 0xA7D4, 0xA7D5},   {0xA7DA, 0xA7DA, 0xA7DB}, {0xA7DC, 0xA7DC, 0x19B},
     {0x10D50, 0x10D65, 0x10D70}, {0x16EA0, 0x16EB8, 0x16EBB}};
 
-/// Characters of these versions that go with the character in front of them, by the property Grapheme_Cluster_Break
-/// (Extend or SpacingMark), and the one that goes with the following character (Prepend).
+/// Characters of these versions that join the preceding character, by the property Grapheme_Cluster_Break (Extend or
+/// SpacingMark), and the one that joins the following character (Prepend).
 struct YoungerMarks {
   char32_t first;
   char32_t last;
 };
-// As the library tokenizers 0.23.3 has them.
+// As in the library tokenizers 0.23.3.
 inline constexpr YoungerMarks kYoungerMarks[] = {
     {0x897, 0x897},     {0x1ACF, 0x1ADD},   {0x1AE0, 0x1AEB},   {0x10D69, 0x10D6D}, {0x10EFA, 0x10EFC},
     {0x113B8, 0x113C0}, {0x113C2, 0x113C2}, {0x113C5, 0x113C5}, {0x113C7, 0x113CA}, {0x113CC, 0x113D0},

@@ -5,8 +5,8 @@
 
 namespace dragoman::tokenizer {
 
-/// Reads a character, an escape that stands for one or for a class, `.` or a class in brackets. Adds it to the atoms
-/// and returns the number of its class.
+/// Reads a character, an escape for a character or a class, `.`, or a class in brackets. Adds it to the atoms and
+/// returns the number of its class.
 std::uint32_t read_atom(PatternScanner& in, ParsedPattern& parsed, bool in_look_around);
 
 }  // namespace dragoman::tokenizer

@@ -11,8 +11,8 @@
 
 namespace dragoman::tokenizer {
 
-/// Walks through the text of a regular expression; what is wrong with it is an Error{kBadInput} that shows the pattern
-/// and the offset in it.
+/// Scans the text of a regular expression. Any fault is an Error{kBadInput} that shows the pattern and the offset in
+/// it.
 class PatternScanner {
  public:
   explicit PatternScanner(std::string_view pattern) : pattern_(pattern) {
@@ -28,7 +28,7 @@ class PatternScanner {
   bool at_end() const { return offset_ >= pattern_.size(); }
   std::size_t offset() const { return offset_; }
   std::string_view rest() const { return pattern_.substr(offset_); }
-  /// The byte so many bytes on, or NUL behind the end.
+  /// Returns the byte at this distance, or NUL after the end.
   char peek(std::size_t distance = 0) const {
     return offset_ + distance < pattern_.size() ? pattern_[offset_ + distance] : '\0';
   }
@@ -62,7 +62,8 @@ class PatternScanner {
   }
 
  private:
-  /// A class of two bytes takes ten kilobytes and a while, so steps alone are no limit: `\w{0}` takes none.
+  /// A class of two bytes in the pattern takes ten kilobytes and some time, so a limit on steps is not enough: `\w{0}`
+  /// has none.
   static constexpr std::size_t kMaxBytes = std::size_t{1} << 16;
 
   std::string_view pattern_;

@@ -6,11 +6,11 @@
 
 namespace dragoman::tokenizer {
 
-/// Cuts text as another tokenizer does, of whose pieces only the first so many are a model's: each of the others is the
-/// unknown piece.
+/// Segments text with another tokenizer, of whose pieces a model has only the first `listed`. All other pieces become
+/// the unknown piece.
 class ListedTokenizer final : public Tokenizer {
  public:
-  /// `unknown` < `listed` <= segmenter->size().
+  /// Requires `unknown` < `listed` <= segmenter->size().
   ListedTokenizer(std::unique_ptr<Tokenizer> segmenter, std::int32_t listed, std::int32_t unknown)
       : segmenter_(std::move(segmenter)), listed_(listed), unknown_(unknown) {}
 

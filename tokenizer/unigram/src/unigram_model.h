@@ -11,26 +11,26 @@
 
 namespace dragoman::tokenizer {
 
-/// A piece of a normalised text and the bytes [begin, end) that it stands for.
+/// A piece of a normalised text and the bytes [begin, end) that it covers.
 struct Segment {
   std::int32_t id;
   std::size_t begin;
   std::size_t end;
 };
 
-/// The best way to the end of each prefix of a text, by the length of the prefix.
+/// The best path to the end of each prefix of a text, by the length of the prefix.
 struct UnigramBuffers {
   struct Best {
     float score;
-    std::int32_t id;  // of the last piece on it, or -1: no way leads here
+    std::int32_t id;  // of its last piece, or -1 if there is no path
     std::uint32_t begin;
   };
   std::vector<Best> best;
   std::vector<Segment> segments;
-  std::uint64_t draws = 0;  ///< random numbers that were drawn for this text
+  std::uint64_t draws = 0;  ///< the number of random draws for this text
 };
 
-/// How a segmentation is drawn.
+/// The parameters for sampling a segmentation.
 struct UnigramSampling {
   double alpha;
   std::uint64_t seed;
@@ -43,27 +43,27 @@ struct ScoredSegments {
   double score = 0;
 };
 
-/// Normalised text to pieces. Immutable after construction.
+/// Converts normalised text to pieces. Immutable after construction.
 class UnigramModel {
  public:
-  /// `texts` are those of the definition's pieces, by id, and must outlive the model. Throws Error{kBadInput,
+  /// `texts` are the texts of the definition's pieces, by id, and must outlive the model. Throws Error{kBadInput,
   /// kUnsupported} that begins with `name`.
   UnigramModel(const UnigramDefinition& definition, const std::vector<std::string>& texts, const std::string& name);
 
-  /// Cuts valid UTF-8 into the pieces of the greatest sum of scores, into buffers.segments; unknown characters stay
-  /// apart. Throws Error{kBadInput} for 4 GiB or more.
+  /// Segments valid UTF-8 into the pieces with the largest sum of scores and stores them in buffers.segments. Unknown
+  /// characters stay separate. Throws Error{kBadInput} for 4 GiB or more.
   void segment(std::string_view text, UnigramBuffers& buffers) const;
 
-  /// Draws a segmentation with a probability that is proportional to exp(alpha * sum of scores), by forward filtering
-  /// and backward sampling, into buffers.segments.
+  /// Draws a segmentation with a probability proportional to exp(alpha * sum of scores), by forward filtering and
+  /// backward sampling, and stores it in buffers.segments.
   void sample(std::string_view text, const UnigramSampling& sampling, UnigramBuffers& buffers) const;
-  /// The segmentations of the greatest sums, at most `most`, the best first. Throws as segment().
+  /// Returns the segmentations with the largest sums, at most `most`, the best first. Throws like segment().
   std::vector<ScoredSegments> n_best(std::string_view text, std::size_t most) const;
 
   std::int32_t unknown() const noexcept { return unknown_; }
-  /// With byte fallback: the id of each byte.
+  /// With byte fallback, returns the id of a byte.
   std::int32_t byte(unsigned char value) const noexcept { return bytes_[value]; }
-  /// The id of any piece, or -1.
+  /// Returns the id of any piece, or -1.
   std::int32_t find(std::string_view piece) const noexcept { return all_.find(piece); }
 
  private:
@@ -73,7 +73,7 @@ class UnigramModel {
     std::uint32_t end;
     float score;
   };
-  /// All pieces at all places, by their beginnings, and unknown characters where no piece is one character.
+  /// Returns all pieces at all positions, by their beginnings, and unknown characters where no piece is one character.
   std::vector<Edge> edges(std::string_view text) const;
   void check_and_index(const UnigramDefinition& definition, const std::string& name);
   void index_bytes(const UnigramDefinition& definition, const std::string& name);
@@ -82,7 +82,7 @@ class UnigramModel {
   PieceTable<> all_;
   std::int32_t unknown_ = -1;
   std::array<std::int32_t, 256> bytes_{};
-  Trie trie_;                  // of the pieces that are made from text
+  Trie trie_;                  // of the pieces that text can become
   std::vector<float> scores_;  // by id
   float unknown_score_ = 0;
 };

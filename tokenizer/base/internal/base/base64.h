@@ -6,7 +6,7 @@
 
 namespace dragoman::tokenizer {
 
-/// RFC 4648, section 4, with padding.
+/// Encodes as in RFC 4648, section 4, with padding.
 inline std::string to_base64(std::string_view bytes) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;
@@ -27,7 +27,7 @@ inline int base64_digit(char c) {
   return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/// Nothing if the text is not exactly what to_base64() gives.
+/// Returns nullopt unless the text is exactly the result of to_base64().
 inline std::optional<std::string> from_base64(std::string_view text) {
   std::string bytes;
   if (text.size() % 4 != 0) return std::nullopt;

@@ -6,7 +6,7 @@
 
 namespace dragoman::tokenizer {
 
-/// A number for some code points, in pages of 256 that exist only where one of them lies.
+/// A map from code points to numbers, in pages of 256 that are allocated only if used.
 class CharacterTable {
  public:
   CharacterTable() : cells_(kPage, -1) {}
@@ -19,15 +19,15 @@ class CharacterTable {
     }
     cells_[page * kPage + code_point % kPage] = value;
   }
-  /// The number, or -1. Any code point up to U+10FFFF.
+  /// Returns the number, or -1. Accepts any code point up to U+10FFFF.
   std::int32_t find(char32_t code_point) const noexcept {
     return cells_[pages_[code_point / kPage] * kPage + code_point % kPage];
   }
 
  private:
   static constexpr std::size_t kPage = 256;
-  std::array<std::uint16_t, 0x110000 / kPage>
-      pages_{};  // page 0 of the cells is empty and stands for all that are missing
+  // Page 0 of the cells is empty and represents all missing pages.
+  std::array<std::uint16_t, 0x110000 / kPage> pages_{};
   std::vector<std::int32_t> cells_;
 };
 

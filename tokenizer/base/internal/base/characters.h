@@ -8,7 +8,7 @@
 
 namespace dragoman::tokenizer {
 
-/// visit(code point, whether it is one) of each character of a word; with `marked`, of a word mark first.
+/// Calls visit(code point, whether it is valid) for each character of a word. With `marked`, visits a word mark first.
 template <class Visit>
 void for_each_character(std::string_view word, bool marked, Visit&& visit) {
   if (marked) visit(kWordMarkCharacter, true);

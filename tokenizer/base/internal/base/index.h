@@ -5,7 +5,7 @@
 
 namespace dragoman::tokenizer {
 
-/// A piece's id, which is signed, as the index of a container.
+/// Converts a piece's id, which is signed, to the index of a container.
 constexpr std::size_t index(std::int32_t id) {
   return static_cast<std::size_t>(id);
 }

@@ -7,7 +7,7 @@
 
 namespace dragoman::tokenizer {
 
-/// A pair of symbols as one number that sorts by left, then right.
+/// Packs a pair of symbols into one integer. Keys sort by left, then right.
 inline std::uint64_t pair_key(std::int32_t left, std::int32_t right) noexcept {
   return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32) | static_cast<std::uint32_t>(right);
 }
@@ -18,13 +18,13 @@ inline std::int32_t pair_right(std::uint64_t key) noexcept {
   return static_cast<std::int32_t>(key & 0xFFFFFFFF);
 }
 
-/// A value for each pair that was ever asked for: open addressing, nothing is ever removed.
+/// A map from pairs to values, with open addressing. Entries are never removed.
 template <class Value>
 class PairMap {
  public:
   PairMap() : slots_(std::size_t{1} << 12) {}
 
-  /// The pair's value, a new one if it has none. The reference holds until the next call.
+  /// Returns the pair's value, and inserts a default value if it has none. The reference is valid until the next call.
   Value& at(std::uint64_t key) {
     std::uint64_t i = probe(key);
     if (slots_[i].key != key) {
@@ -37,12 +37,12 @@ class PairMap {
     }
     return slots_[i].value;
   }
-  /// The pair's value if it has one; holds until the next at().
+  /// Returns the pair's value, or nullptr. The pointer is valid until the next at().
   Value* find(std::uint64_t key) noexcept {
     Slot& slot = slots_[probe(key)];
     return slot.key == key ? &slot.value : nullptr;
   }
-  /// Fetches what at() will look at first.
+  /// Prefetches the first slot that at() will read.
   void prefetch(std::uint64_t key) const noexcept { __builtin_prefetch(&slots_[home(key)]); }
   std::size_t size() const noexcept { return size_; }
   template <class Visit>
@@ -57,7 +57,7 @@ class PairMap {
   }
 
  private:
-  static constexpr std::uint64_t kFree = ~std::uint64_t{0};  // of symbols that are both -1, which none is
+  static constexpr std::uint64_t kFree = ~std::uint64_t{0};  // the key of two symbols -1, which do not occur
   struct Slot {
     std::uint64_t key = kFree;
     Value value{};

@@ -10,15 +10,15 @@
 
 namespace dragoman::tokenizer {
 
-/// Ids by the text of pieces that stand elsewhere, as strings or views; open addressing.
+/// A map from the texts of pieces to ids, with open addressing. The texts are stored elsewhere, as strings or views.
 template <class Text = std::string>
 class PieceTable {
  public:
-  /// `pieces` must stay as it is while the table is used. The table starts empty.
+  /// `pieces` must be unchanged while the table is used. The table starts empty.
   explicit PieceTable(const std::vector<Text>& pieces)
       : pieces_(&pieces), slots_(std::bit_ceil(pieces.size() * 2 + 2)), mask_(slots_.size() - 1) {}
 
-  /// Adds a piece; false if another one has its text.
+  /// Adds a piece. Returns false if another piece has its text.
   bool add(std::int32_t id) {
     const std::string_view text = (*pieces_)[static_cast<std::size_t>(id)];
     const std::uint64_t hash = core::hash_bytes(text);
@@ -28,7 +28,7 @@ class PieceTable {
     return true;
   }
 
-  /// The id, or -1.
+  /// Returns the id, or -1.
   std::int32_t find(std::string_view text) const noexcept { return slots_[probe(text, core::hash_bytes(text))].id; }
 
  private:

@@ -8,23 +8,24 @@
 
 namespace dragoman::tokenizer {
 
-/// Finds the longest of a set of byte strings that a text starts with. Nodes stand in level order, so that the children
-/// of a node are neighbours and nine bytes hold a node; building is linear in the bytes of the keys, whatever they are.
+/// Finds the longest byte string of a set that is a prefix of a text. Nodes are stored in level order, so the children
+/// of a node are neighbours and a node takes nine bytes. Construction is linear in the bytes of the keys, whatever
+/// these are.
 class Trie {
  public:
   using Entry = std::pair<std::string_view, std::int32_t>;
   struct Match {
-    std::int32_t value = -1;  ///< -1: nothing matches
+    std::int32_t value = -1;  ///< -1: there is no match
     std::size_t length = 0;
   };
 
   Trie() = default;
-  /// Keys are unique and not empty, values not negative. The keys need not outlive the call.
+  /// Keys must be unique and not empty, values must not be negative. The keys need not outlive the call.
   explicit Trie(std::vector<Entry> entries);
 
   bool empty() const noexcept { return values_.empty(); }
   Match longest_prefix(std::string_view text) const noexcept;
-  /// Calls visit(value, length) for every key that the text starts with, the shortest first.
+  /// Calls visit(value, length) for every key that is a prefix of the text, the shortest first.
   template <class Visitor>
   void for_each_prefix(std::string_view text, Visitor&& visit) const;
 
@@ -33,7 +34,7 @@ class Trie {
   void add_children(const std::vector<Entry>& entries, const Range& range, std::vector<Range>& next);
   std::uint32_t child(std::uint32_t node, unsigned char byte) const noexcept;
 
-  std::array<std::uint32_t, 256> roots_{};  // node of each first byte; 0: none
+  std::array<std::uint32_t, 256> roots_{};  // the node of each first byte; 0: none
   std::vector<std::uint32_t> first_child_;  // node n has the children [first_child_[n], first_child_[n + 1])
   std::vector<unsigned char> labels_;
   std::vector<std::int32_t> values_;

@@ -9,12 +9,12 @@
 
 namespace dragoman::tokenizer {
 
-/// A word as a table compares it: words of up to 15 bytes whole, in two integers; of longer words the bytes lie
-/// elsewhere.
+/// A word in the form in which tables compare it. A word of up to 15 bytes is stored in two integers. The bytes of a
+/// longer word are stored elsewhere.
 struct WordKey {
   static constexpr std::size_t kInlineBytes = 15;
 
-  /// Of a word whose bytes are followed by at least 16 readable ones.
+  /// Returns the key of a word that is followed by at least 16 readable bytes.
   static WordKey padded(std::string_view word) noexcept {
     if (word.size() > kInlineBytes) return of_long(word);
     WordKey key{};
@@ -25,7 +25,7 @@ struct WordKey {
     key.high &= bits < 64 ? 0 : low_bits(bits - 64);
     return packed(key.low, key.high, word.size());
   }
-  /// Of a short word by its bytes, with zeros behind them.
+  /// Returns the key of a short word, given its bytes with zeros after them.
   static WordKey packed(std::uint64_t low, std::uint64_t high, std::size_t size) noexcept {
     high |= static_cast<std::uint64_t>(size) << 56;
     return {low, high, short_hash(low, high)};
@@ -41,8 +41,9 @@ struct WordKey {
     return core::hash_integers(low, high);
   }
 
-  std::uint64_t low;   ///< the first 8 bytes, or where the bytes of a long word lie
-  std::uint64_t high;  ///< the rest with the length in the top byte; of a long word kLong and part of its hash
+  std::uint64_t low;  ///< the first 8 bytes, or the address of the bytes of a long word
+  /// the other bytes and the length in the top byte; for a long word, kLong and a part of its hash
+  std::uint64_t high;
   std::uint64_t hash;
   static constexpr std::uint64_t kLong = std::uint64_t{0xFF} << 56;
 

@@ -20,33 +20,34 @@
 
 namespace dragoman::tokenizer {
 
-/// What a line's words share while they are encoded.
+/// Buffers that the words of a line share during encoding.
 struct WordBuffers {
   std::vector<Symbol> word;
   MergeBuffers merge;
   std::string suffixed;
   std::vector<Symbol> expanded;
-  std::uint64_t draws = 0;  ///< of the random numbers of the line
+  std::uint64_t draws = 0;  ///< the number of random draws for the line
 };
 
-/// Words to symbols in the three modes. Immutable after construction.
+/// Converts words to symbols in the three encoding modes. Immutable after construction.
 class BpeModel {
  public:
-  /// `definition` must outlive the model and stay where it is. Throws Error{kBadInput} that begins with `name` if it
-  /// contradicts itself.
+  /// `definition` must outlive the model and keep its address. Throws Error{kBadInput} that begins with `name` if the
+  /// definition is inconsistent.
   BpeModel(const BpeDefinition& definition, const std::string& name);
 
   /// Encodes one normalised word into buffers.word.
   void encode_word(std::string_view word, const EncodeOptions& options, WordBuffers& buffers) const;
-  /// The same for kExact, without looking first whether the word is a piece as a whole: for words that rarely are.
+  /// Like encode_word() for kExact, but does not first check whether the whole word is a piece. For words that rarely
+  /// are.
   void encode_rare_word(std::string_view word, WordBuffers& buffers) const;
-  /// Whether encode_rare_word() only splits words into characters and merges those, in an order in which a WordGroup
-  /// can, so that it can be done in two steps for many words together: split() and merge().
+  /// Returns whether encode_rare_word() can be replaced by split() and merge() for many words together. This requires
+  /// that it only splits words into characters and merges them in an order that a WordGroup supports.
   bool merges_together() const noexcept { return merges_together_; }
-  /// Writes the symbols of the word, at most one for each byte; returns their end, or null if a character has none.
+  /// Writes the symbols of the word, at most one per byte. Returns their end, or nullptr if a character has no symbol.
   std::int32_t* split(std::string_view word, std::int32_t* to) const noexcept;
   void merge(WordGroup& group, std::span<WordIds> words) const { group.merge(merges_, words); }
-  /// The id of any piece, added tokens included, or -1.
+  /// Returns the id of any piece, including added tokens, or -1.
   std::int32_t find(std::string_view piece) const noexcept { return all_.find(piece); }
 
  private:
@@ -63,7 +64,7 @@ class BpeModel {
   bool merges_to_itself(std::int32_t id, WordBuffers& buffers) const;
   bool can_spell(std::string_view word) const noexcept;
 
-  /// The word as one piece where that is what its merges give, else -1.
+  /// Returns the word as one piece if its merges produce that piece, else -1.
   std::int32_t whole_word(std::string_view word, WordBuffers& buffers) const;
   void split_characters(std::string_view word, std::vector<Symbol>& out) const;
   void split_with_few_bytes(std::string_view word, std::vector<Symbol>& out) const;
@@ -81,22 +82,22 @@ class BpeModel {
   bool byte_fallback_;
   PieceTable<> all_;
   std::vector<std::string> raw_;  // with a byte alphabet: the bytes of each piece, else empty
-  PieceTable<> vocabulary_;       // by what stands in the text; without added tokens that the model does not list
+  PieceTable<> vocabulary_;       // by the text that they match; without added tokens that the model does not list
   MergeTable merges_{{}};
   std::string suffix_;  // at the end of words, or empty
   bool suffix_is_attached_ = false;
   CharacterTable characters_;
   CharacterTable final_characters_;        // with the suffix attached
-  std::vector<std::int32_t> final_forms_;  // with a separate suffix: by id, the piece with the suffix behind it
+  std::vector<std::int32_t> final_forms_;  // with a separate suffix: by id, the piece followed by the suffix
   std::int32_t end_of_word_ = -1;          // the separate suffix
-  std::vector<std::vector<std::int32_t>> expansions_;  // by id, or empty: the pieces that are written in place of one
+  std::vector<std::vector<std::int32_t>> expansions_;  // by id, or empty: the pieces that replace a piece
   bool merge_in_rounds_ = false;
   bool merges_together_ = false;
   std::array<std::int32_t, 256> bytes_{};  // -1: the byte has no piece
   bool has_all_bytes_ = false;             // with byte fallback
-  core::Lazy<Trie> trie_;                  // for greedy matching only
-  core::Lazy<LinearMerger> linear_;        // for long words only
-  core::Lazy<std::vector<bool>> whole_;    // by id: the characters of the piece merge into the piece
+  core::Lazy<Trie> trie_;                  // only for greedy matching
+  core::Lazy<LinearMerger> linear_;        // only for long words
+  core::Lazy<std::vector<bool>> whole_;    // by id: whether the characters of the piece merge into it
 };
 
 }  // namespace dragoman::tokenizer

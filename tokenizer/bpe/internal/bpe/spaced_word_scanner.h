@@ -11,16 +11,16 @@
 
 namespace dragoman::tokenizer {
 
-/// Cuts text at spaces, and gives each short word with its key: those are found, cut out and packed in one vector.
+/// Splits text at spaces. Finds, extracts and packs a short word together with its key in one vector.
 class SpacedWordScanner {
  public:
-  /// `readable` bytes from the beginning of the text on may be read, be they of other texts.
+  /// The first `readable` bytes from the beginning of the text may be read, even if they belong to other texts.
   SpacedWordScanner(std::string_view text, std::size_t readable) noexcept
       : at_(text.data()), end_(text.data() + text.size()), readable_(text.data() + readable), more_(!text.empty()) {}
 
-  /// Whether a word follows, be it the empty one behind the last space.
+  /// Returns whether a word follows. An empty word after the last space counts.
   bool more() const noexcept { return more_; }
-  /// The next word; `key` becomes its key if it has at most WordKey::kInlineBytes bytes.
+  /// Returns the next word. Sets `key` to its key if it has at most WordKey::kInlineBytes bytes.
   std::string_view next(WordKey& key) noexcept {
     const char* begin = at_;
     std::size_t size = 0;
@@ -42,7 +42,7 @@ class SpacedWordScanner {
     more_ = end < end_;
     at_ = end + 1;
   }
-  /// The size of the word here, with its key, or something larger than fits into a vector.
+  /// Returns the size of the next word and sets its key, or returns a size that does not fit into a vector.
   std::size_t short_word(WordKey& key) const noexcept {
     namespace hn = hwy::HWY_NAMESPACE;
     constexpr hn::FixedTag<std::uint8_t, kVector> kBytes{};

@@ -12,7 +12,7 @@
 
 namespace dragoman::tokenizer {
 
-/// The ids of a word in few bytes: their number in the first, then three bytes each.
+/// The ids of a word in compact form: the number of ids in the first byte, then three bytes for each.
 class PackedIds {
  public:
   static constexpr std::size_t bytes(std::size_t ids) noexcept { return 1 + 3 * ids; }
@@ -22,14 +22,15 @@ class PackedIds {
   std::size_t size() const noexcept { return bytes_[0]; }
   std::int32_t operator[](std::size_t i) const noexcept {
     std::uint32_t bits;
-    std::memcpy(&bits, bytes_ + 3 * i, sizeof bits);  // the byte in front, too: so nothing behind the last id is read
+    // starts one byte early, so that nothing after the last id is read
+    std::memcpy(&bits, bytes_ + 3 * i, sizeof bits);
     return static_cast<std::int32_t>(bits >> 8);
   }
   void append_to(std::vector<std::int32_t>& ids) const {
     for (std::size_t i = 0; i < size(); ++i) ids.push_back((*this)[i]);
   }
   const std::uint8_t* data() const noexcept { return bytes_; }
-  /// At most 255 ids.
+  /// Packs at most 255 ids.
   static PackedIds pack(std::span<const std::int32_t> ids, std::uint8_t* to) noexcept {
     to[0] = static_cast<std::uint8_t>(ids.size());
     for (std::size_t i = 0; i < ids.size(); ++i) std::memcpy(to + bytes(i), &ids[i], 3);
@@ -40,23 +41,23 @@ class PackedIds {
   const std::uint8_t* bytes_;
 };
 
-/// What words of up to 8 * kUnits - 1 bytes were encoded to lately. Each word has two entries that it may be in, in one
-/// cache line if it is short; of the words that want them the latest two are kept.
+/// A cache of encoded words of up to 8 * kUnits - 1 bytes. A word may be in one of two entries, which share a cache
+/// line if the word is short. The two most recent words for these entries are kept.
 ///
-/// A table that stays in the caches of its processor beats one of all words, since what it has forgotten is merged
-/// again sooner than it would be fetched from memory. It grows beyond that size only while many of the words that come
-/// had been in it, as where each line is in another language. One thread at a time.
+/// A table that fits into the processor's caches is faster than one of all words: merging a forgotten word again is
+/// faster than fetching it from memory. The table grows beyond that size only while many of the words that it misses
+/// had been in it before, for example if each line is in another language. One thread at a time.
 template <std::size_t kUnits>
 class RecentWords {
  public:
   static constexpr std::size_t kKeyBytes = 8 * kUnits;
   static constexpr std::size_t kMaxIds = PackedIds::most(kKeyBytes);
 
-  /// What tells words apart. All zeros are no word's.
+  /// Identifies a word. No word has a key of zeros.
   struct Key {
     std::uint64_t units[kUnits];
     bool operator==(const Key& other) const noexcept {
-      std::uint64_t different = 0;  // without branches, which would be foretold wrongly
+      std::uint64_t different = 0;  // branch-free, because the branches would be mispredicted
       for (std::size_t i = 0; i < kUnits; ++i) different |= units[i] ^ other.units[i];
       return different == 0;
     }
@@ -69,7 +70,7 @@ class RecentWords {
   RecentWords() : sets_(kFirstSets), forgotten_(kFirstSets) {}
 
   void prefetch(std::uint64_t hash) const noexcept { __builtin_prefetch(&sets_[hash & mask()]); }
-  /// The packed ids of a word that is not empty, valid until the next insert(), or `otherwise`.
+  /// Returns the packed ids of a word that is not empty, or `otherwise`. They are valid until the next insert().
   const std::uint8_t* find(std::uint64_t hash, const Key& key, const std::uint8_t* otherwise) const noexcept {
     const Set& set = sets_[hash & mask()];
     const std::uintptr_t first = -static_cast<std::uintptr_t>(set.entries[0].key == key);
@@ -80,7 +81,7 @@ class RecentWords {
     return reinterpret_cast<const std::uint8_t*>((a & first) | (b & second) | (c & ~(first | second)));
   }
   void insert(std::uint64_t hash, const Entry& entry);
-  /// How many words it holds at most, for now.
+  /// Returns the current maximum number of words.
   std::size_t capacity() const noexcept { return 2 * sets_.size(); }
 
  private:
@@ -90,7 +91,7 @@ class RecentWords {
   static constexpr std::size_t kFirstSets = 512;
   static constexpr std::size_t kUsualSets = (std::size_t{1} << 19) / sizeof(Set);
   static constexpr std::size_t kMaxSets = (std::size_t{1} << 23) / sizeof(Set);
-  static constexpr std::size_t kSample = 8;  // one word in so many is remembered when it is forgotten
+  static constexpr std::size_t kSample = 8;  // one forgotten word in kSample is remembered
 
   std::size_t mask() const noexcept { return sets_.size() - 1; }
   static bool in_sample(std::uint64_t hash) noexcept { return hash >> 61 == 0; }
@@ -99,9 +100,9 @@ class RecentWords {
   void grow();
 
   core::PageVector<Set> sets_;
-  std::vector<std::uint32_t> forgotten_;  // half of the hashes of words that have been in the table; as many as sets
+  std::vector<std::uint32_t> forgotten_;  // half of the hashes of words that have been in the table; one for each set
   std::size_t inserted_ = 0;              // since the table grew, or was found large enough
-  std::size_t returned_ = 0;              // of the sample of them, those that had been in the table
+  std::size_t returned_ = 0;              // the sampled ones of these that had been in the table before
 };
 
 inline std::uint64_t hash_of(const RecentWords<2>::Key& key) noexcept {
@@ -112,7 +113,7 @@ inline std::uint64_t hash_of(const RecentWords<4>::Key& key) noexcept {
                              core::hash_integers(key.units[2], key.units[3]));
 }
 
-/// What words of up to kLongest bytes were encoded to lately. One thread at a time.
+/// A cache of encoded words of up to kLongest bytes. One thread at a time.
 class WordCache {
  public:
   static constexpr std::size_t kLongest = 31;
@@ -120,25 +121,25 @@ class WordCache {
   using Long = RecentWords<4>;
   static constexpr std::size_t kMaxBytes = Long::kKeyBytes;  ///< of packed ids
 
-  /// Whether prefetch() pays.
+  /// Returns whether prefetch() is worth its cost.
   bool is_large() const noexcept { return short_.capacity() > std::size_t{1} << 14; }
-  /// Fetches what find() will look at, if the word is short.
+  /// Prefetches the data that find() will read if the word is short.
   void prefetch(std::string_view word, const WordKey& key) const noexcept {
     if (word.size() <= WordKey::kInlineBytes) short_.prefetch(key.hash);
   }
-  /// The packed ids of a word that is not empty, valid until the next insert(), or `otherwise`. `key` is its key if it
-  /// is short, and not looked at if it is not.
+  /// Returns the packed ids of a word that is not empty, or `otherwise`. They are valid until the next insert(). `key`
+  /// must be the word's key if it is short, and is ignored otherwise.
   const std::uint8_t* find(std::string_view word, const WordKey& key, const std::uint8_t* otherwise) const noexcept {
     if (word.size() <= WordKey::kInlineBytes) return short_.find(key.hash, {{key.low, key.high}}, otherwise);
     if (word.size() > kLongest) return otherwise;
     const Long::Key long_key = key_of_long(word);
     return long_.find(hash_of(long_key), long_key, otherwise);
   }
-  /// Words that are too long, or have too many ids, are not kept.
+  /// Adds a word. Words that are too long or have too many ids are not stored.
   void insert(std::string_view word, const WordKey& key, PackedIds ids);
 
  private:
-  /// The first 16 bytes, which may overlap with the last 15, and the length.
+  /// Returns the first 16 bytes, the last 15 bytes (which may overlap with them), and the length.
   static Long::Key key_of_long(std::string_view word) noexcept {
     Long::Key key;
     std::memcpy(key.units, word.data(), 16);

@@ -9,11 +9,11 @@
 
 namespace dragoman::tokenizer {
 
-/// A tokenizer put together of the parts that `tokenizer.json` names, in any order, with the ids and the text of the
-/// library tokenizers. That of merges with a layout of our own, BpeTokenizer, is faster, and can be edited.
+/// A tokenizer composed of the parts that `tokenizer.json` specifies, in any order. The ids and texts are those of the
+/// library tokenizers. BpeTokenizer, for merges in one of Dragoman's own layouts, is faster and can be edited.
 class ComposedTokenizer final : public Tokenizer {
  public:
-  /// `name` begins every message. Throws Error{kBadInput}.
+  /// Every message begins with `name`. Throws Error{kBadInput}.
   ComposedTokenizer(ComposedDefinition definition, const std::string& name);
   ~ComposedTokenizer() override;
 

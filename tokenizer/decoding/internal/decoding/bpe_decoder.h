@@ -12,24 +12,28 @@
 
 namespace dragoman::tokenizer {
 
-/// Ids to text. What each piece looks like in the text is worked out once.
+/// Converts ids to text. The text of each piece is computed once.
 class BpeDecoder {
  public:
-  /// `definition` has been checked by BpeModel. Throws Error{kBadInput} if replacements make a piece many times longer.
+  /// BpeModel must have validated `definition`. Throws Error{kBadInput} if replacements make a piece many times longer.
   explicit BpeDecoder(const BpeDefinition& definition);
-  /// Whether it may throw that: there is a replacement that is longer than what it replaces.
+  /// Returns whether the constructor may throw that error: there is a replacement that is longer than its pattern.
   static bool may_refuse(const BpeDefinition& definition);
   /// Ids must be in range.
   std::string decode(std::span<const std::int32_t> ids) const;
 
-  /// What decode() does, in its order, for whoever does it bit by bit: the texts of the ids are joined; the space at
-  /// the end of a piece that ends a word goes if nothing follows; escapes() are undone; a space goes that stands behind
-  /// one of the symbols; so do up to strip_count() times strip() at the start.
+  /// The following functions expose the parts of decode(), for decoding in steps. decode() does this, in order:
+  ///
+  /// 1. Concatenate the surfaces of the ids.
+  /// 2. Remove the final space if the last piece ends a word.
+  /// 3. Reverse escapes().
+  /// 4. Remove a space after each of the symbols().
+  /// 5. Remove strip() from the start, up to strip_count() times.
   std::string_view surface(std::int32_t id) const { return surfaces_[static_cast<std::size_t>(id)]; }
-  /// Whether the first id that is no special token has another surface, and which.
+  /// Returns whether the first id that is not a special token has a different surface, first_surface().
   bool has_first_surfaces() const { return !first_surfaces_.empty(); }
   std::string_view first_surface(std::int32_t id) const { return first_surfaces_[static_cast<std::size_t>(id)]; }
-  /// The surface of a token that has no piece; `first`: no other but special tokens come before it.
+  /// Returns the surface of a token without a piece. `first` means that only special tokens precede it.
   std::string surface_of_text(std::string_view piece, bool first) const;
   bool is_special(std::int32_t id) const { return special_[static_cast<std::size_t>(id)]; }
   bool ends_word(std::int32_t id) const { return ends_word_[static_cast<std::size_t>(id)]; }
@@ -45,7 +49,7 @@ class BpeDecoder {
   std::vector<std::string> surfaces_;        // by id; empty for special tokens
   std::vector<std::string> first_surfaces_;  // by id, or empty
   std::vector<bool> special_;                // by id
-  std::vector<bool> ends_word_;              // by id: a space stands at the end of the surface, unless it is the last
+  std::vector<bool> ends_word_;              // by id: the surface ends with a space, which the last piece loses
   std::vector<Replacement> replacements_;
   std::vector<Replacement> escapes_;
   SuffixSet symbols_;  // empty unless the space after them is dropped

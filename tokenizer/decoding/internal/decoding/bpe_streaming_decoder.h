@@ -13,10 +13,10 @@ namespace dragoman::tokenizer {
 /// Throws Error{kInvalidArgument} unless 0 <= id < size.
 void check_id(std::int32_t id, std::int32_t size);
 
-/// BpeDecoder::decode() bit by bit: each of its steps keeps the little that it may need of what comes next.
+/// BpeDecoder::decode() for a stream of ids. Each step holds back the little text whose result depends on later ids.
 class BpeStreamingDecoder final : public StreamingDecoder {
  public:
-  /// `decoder` must outlive this; `size` is the number of pieces.
+  /// `decoder` must outlive the object. `size` is the number of pieces.
   BpeStreamingDecoder(const BpeDecoder& decoder, std::int32_t size);
   void decode(std::int32_t id, std::string& text) override;
   void decode_text(std::string_view piece, std::string& text) override;
@@ -32,13 +32,13 @@ class BpeStreamingDecoder final : public StreamingDecoder {
 
   const BpeDecoder& decoder_;
   std::int32_t size_;
-  bool first_ = true;         // no token but special ones has come
-  bool space_waits_ = false;  // of a piece that ends a word, until something follows
-  std::string escaped_;       // joined, and perhaps the beginning of an escape
-  std::string before_;        // the end of what has been joined, at least as long as the longest symbol
-  std::size_t stripped_ = 0;  // how often
-  bool stripping_ = true;     // nothing has been given yet
-  std::string waiting_;       // joined and not given
+  bool first_ = true;         // only special tokens have come so far
+  bool space_waits_ = false;  // the space of a piece that ends a word, until more text follows
+  std::string escaped_;       // concatenated, possibly the beginning of an escape
+  std::string before_;        // the end of the concatenated text, at least as long as the longest symbol
+  std::size_t stripped_ = 0;  // the number of times
+  bool stripping_ = true;     // no text has been passed on yet
+  std::string waiting_;       // concatenated, but not passed on
 };
 
 }  // namespace dragoman::tokenizer

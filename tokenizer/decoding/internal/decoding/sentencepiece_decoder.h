@@ -8,11 +8,11 @@
 
 namespace dragoman::tokenizer {
 
-/// What a piece is to the decoder.
+/// The role of a piece in decoding.
 struct DecodedPiece {
   enum class Kind {
     kPiece,    ///< its marks are spaces
-    kSurface,  ///< stands for `text`, which may be empty
+    kSurface,  ///< represents `text`, which may be empty
     kByte,
   };
   Kind kind = Kind::kPiece;
@@ -20,12 +20,12 @@ struct DecodedPiece {
   char byte = 0;
 };
 
-/// Joins pieces to text as the SentencePiece library does. Nothing that follows changes what has been appended, but for
-/// bytes, which wait until they are a character or cannot become one.
+/// Concatenates pieces to text like the SentencePiece library. Appended text is final. Only bytes are held back until
+/// they form a character or no longer can.
 class SentencePieceDecoder final : public StreamingDecoder {
  public:
-  /// `pieces`, by id, must outlive this. With `dummy_prefix`, the mark in front of the text stands for no space; with
-  /// `remove_extra_spaces`, so does a mark at the start of every piece as long as there is no text.
+  /// `pieces`, by id, must outlive the object. With `dummy_prefix`, the mark at the start of the text is dropped. With
+  /// `remove_extra_spaces`, a mark at the start of every piece is dropped as long as there is no text.
   SentencePieceDecoder(const std::vector<DecodedPiece>& pieces, bool dummy_prefix, bool remove_extra_spaces)
       : pieces_(pieces), strips_marks_(dummy_prefix || remove_extra_spaces), all_marks_(remove_extra_spaces) {}
 
@@ -43,9 +43,9 @@ class SentencePieceDecoder final : public StreamingDecoder {
   bool strips_marks_;
   bool all_marks_;
   bool at_start_ = true;
-  bool mark_seen_ = false;  // the piece before began with the mark that stands for no space
+  bool mark_seen_ = false;  // the previous piece began with the mark that is dropped
   bool empty_ = true;       // nothing has been appended
-  std::string bytes_;       // that wait
+  std::string bytes_;       // held back
 };
 
 }  // namespace dragoman::tokenizer

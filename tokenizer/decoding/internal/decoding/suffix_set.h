@@ -10,7 +10,8 @@
 
 namespace dragoman::tokenizer {
 
-/// A set of texts that is searched for the end of another text. A search takes one step for each length of the texts.
+/// A set of texts that tells whether another text ends with one of them. A search takes one step for each distinct
+/// length.
 class SuffixSet {
  public:
   void add(std::string text) {

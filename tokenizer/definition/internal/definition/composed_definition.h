@@ -11,30 +11,29 @@
 
 namespace dragoman::tokenizer {
 
-/// A token that is looked for in the text before anything else happens to it, or, if it is `normalized`, after
-/// normalisation.
+/// A token that is matched in the text before any other processing or, if `normalized` is set, after normalisation.
 struct ComposedToken {
   std::int32_t id;
   std::string text;
-  bool single_word = false;  ///< not as a part of a word
-  bool lstrip = false;       ///< takes white space in front with it
-  bool rstrip = false;       ///< and behind
+  bool single_word = false;  ///< not matched within a word
+  bool lstrip = false;       ///< includes white space before it
+  bool rstrip = false;       ///< includes white space after it
   bool normalized = false;
-  bool special = false;  ///< matched on request only; left out in decoding
+  bool special = false;  ///< matched only on request, and dropped in decoding
 };
 
-/// A step of normalisation that NormalizerStep has not.
+/// A step of normalisation that NormalizerStep lacks.
 struct TextStep {
   enum class Kind {
-    kReplaceMatches,   ///< what the regular expression `pattern` matches becomes `content`
-    kStripStart,       ///< white space at the start vanishes,
-    kStripEnd,         ///< and at the end
-    kStripAccents,     ///< combining marks vanish (StripAccents),
-    kStripNonspacing,  ///< or those of category Mn only (BertNormalizer)
-    kCleanText,        ///< BertNormalizer: control characters and U+FFFD vanish, white space becomes spaces
+    kReplaceMatches,   ///< matches of the regular expression `pattern` become `content`
+    kStripStart,       ///< removes white space at the start
+    kStripEnd,         ///< removes white space at the end
+    kStripAccents,     ///< removes combining marks (StripAccents)
+    kStripNonspacing,  ///< removes marks of category Mn only (BertNormalizer)
+    kCleanText,        ///< BertNormalizer: removes control characters and U+FFFD, and replaces white space by spaces
     kSpaceChinese,     ///< BertNormalizer: spaces around Han characters
-    kNmt,              ///< some control characters vanish, some separators become spaces
-    kByteAlphabet,     ///< bytes become characters of GPT-2's alphabet
+    kNmt,              ///< removes some control characters, and replaces some separators by spaces
+    kByteAlphabet,     ///< replaces bytes by characters of GPT-2's alphabet
   };
   Kind kind;
   std::string pattern = {};
@@ -42,42 +41,42 @@ struct TextStep {
 };
 using ComposedNormalizer = std::vector<std::variant<NormalizerStep, TextStep>>;
 
-/// How a text is cut at what a pattern matches.
+/// The treatment of a pattern's matches when a text is split at them.
 enum class SplitBehavior { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
 
-/// One part of a pre-tokenizer, named as in `tokenizer.json`.
+/// One step of a pre-tokenizer, named as in `tokenizer.json`.
 struct PreTokenizerStep {
   enum class Kind {
     kSplitText,         ///< at `text`
-    kSplitPattern,      ///< at what the regular expression `text` matches
-    kSplitWhitespace,   ///< at white space, which vanishes
-    kSplitPunctuation,  ///< at punctuation, ASCII's symbols among it
+    kSplitPattern,      ///< at matches of the regular expression `text`
+    kSplitWhitespace,   ///< at white space, which is removed
+    kSplitPunctuation,  ///< at punctuation, including ASCII symbols
     kSplitNumbers,      ///< at characters of Unicode's category N
-    kWordsAndSymbols,   ///< runs of word characters, and runs of others; white space vanishes
-    kMetaspace,         ///< spaces become `text`, one is put in front
-    kPrefixSpace,       ///< a part that does not begin with a space gets one
-    kByteAlphabet,      ///< bytes become characters of GPT-2's alphabet
+    kWordsAndSymbols,   ///< runs of word characters, and runs of other characters; white space is removed
+    kMetaspace,         ///< spaces become `text`, and one is prepended
+    kPrefixSpace,       ///< a part without a leading space gets one
+    kByteAlphabet,      ///< replaces bytes by characters of GPT-2's alphabet
   };
   Kind kind;
   std::string text = {};
   SplitBehavior behavior = SplitBehavior::kIsolated;
-  bool invert = false;                             ///< cuts at what does not match instead
-  PrependScheme prepend = PrependScheme::kAlways;  ///< kMetaspace
-  bool split = true;                               ///< kMetaspace: words begin at marks
+  bool invert = false;                             ///< splits at the text between matches instead
+  PrependScheme prepend = PrependScheme::kAlways;  ///< for kMetaspace
+  bool split = true;                               ///< for kMetaspace: words begin at marks
 };
 
-/// One part of a decoder, which changes a list of texts, at first those of the pieces.
+/// One step of a decoder, which changes a list of texts. The initial texts are those of the pieces.
 struct DecoderStep {
   enum class Kind {
-    kReplace,         ///< `pattern` by `content` in each
-    kReplaceMatches,  ///< what the regular expression `pattern` matches
+    kReplace,         ///< replaces `pattern` by `content` in each text
+    kReplaceMatches,  ///< replaces matches of the regular expression `pattern`
     kByteFallback,    ///< runs of `<0xNN>` become characters
-    kFuse,            ///< all are joined
-    kStrip,           ///< up to `start` and `stop` times the character `content` at the ends of each
-    kMetaspace,       ///< `pattern` becomes a space, in the first nothing if `flag`
-    kWordPiece,       ///< a space in front of what does not begin with `pattern`; `flag`: cleans up around punctuation
-    kEndOfWord,       ///< `pattern` becomes a space, in the last nothing
-    kByteLevel,       ///< characters of GPT-2's alphabet become bytes; all are joined
+    kFuse,            ///< concatenates all texts
+    kStrip,           ///< removes the character `content` up to `start` and `stop` times at the ends of each text
+    kMetaspace,       ///< replaces `pattern` by a space, or removes it from the first text if `flag` is set
+    kWordPiece,       ///< adds a space before texts without the prefix `pattern`; `flag`: cleans up around punctuation
+    kEndOfWord,       ///< replaces `pattern` by a space, or removes it from the last text
+    kByteLevel,       ///< replaces characters of GPT-2's alphabet by bytes and concatenates all texts
   };
   Kind kind;
   std::string pattern = {};
@@ -87,41 +86,41 @@ struct DecoderStep {
   bool flag = false;
 };
 
-/// Merges: pieces and merges of a BPE tokenizer whose words are characters, as its model needs them.
+/// The pieces and merges of a BPE tokenizer whose words are characters, in the form that its model needs.
 struct MergesOfWords {
   BpeDefinition definition;
 };
 
-/// The pieces of greatest sum.
+/// Selects the pieces with the largest sum of scores.
 struct UnigramOfWords {
-  std::vector<double> scores = {};  ///< by id, of as many pieces as the model lists; they have the first ids
+  std::vector<double> scores = {};  ///< by id, for the pieces that the model lists; they have the first ids
   std::optional<std::int32_t> unknown = {};
   bool byte_fallback = false;
 };
 
-/// The longest piece from the left, and again; what is left of a word begins with `prefix`.
+/// Repeatedly selects the longest piece from the left. The rest of a word gets the prefix `prefix`.
 struct WordPieces {
   std::int32_t unknown = 0;
   std::string prefix = "##";
   std::size_t longest_word = 100;  ///< in characters; a longer word is unknown
 };
 
-/// Whole words.
+/// Each word is a piece.
 struct WholeWords {
   std::optional<std::int32_t> unknown = {};
 };
 
-/// A tokenizer put together of parts as `tokenizer.json` names them, in any order that it allows.
+/// A tokenizer composed of the parts that `tokenizer.json` specifies, in any order that the format permits.
 struct ComposedDefinition {
-  std::vector<std::string> pieces;  ///< by id; empty: no piece has that id
-  std::vector<bool> listed;         ///< by id: the model knows the piece, too, not only the added tokens
+  std::vector<std::string> pieces;  ///< by id; empty if no piece has that id
+  std::vector<bool> listed;         ///< by id: whether the model lists the piece, in addition to the added tokens
   std::vector<ComposedToken> added_tokens;
   ComposedNormalizer normalizer;
   std::vector<PreTokenizerStep> pre_tokenizer;
   std::variant<MergesOfWords, UnigramOfWords, WordPieces, WholeWords> model;
   std::vector<DecoderStep> decoder;
-  bool joins_with_spaces = false;   ///< there is no decoder at all
-  std::string post_processor = {};  ///< as BpeDefinition's
+  bool joins_with_spaces = false;   ///< there is no decoder
+  std::string post_processor = {};  ///< as in BpeDefinition
 };
 
 }  // namespace dragoman::tokenizer

@@ -7,32 +7,34 @@
 
 namespace dragoman::tokenizer {
 
-/// A character that pieces mean something else by (the word mark, a special token of one character) is written as two
-/// where it stands in a text: U+241B and a character that says which, of those from U+2400 to U+2423. U+241B itself is
-/// written as two as well, so each that is left begins an escape, and decoding is exact. Escapes are Replace steps of
-/// the normaliser, undone in the opposite order by DecoderSteps::escapes, so that other programs read them, too.
+/// The first character of escape sequences. Characters with a special meaning in pieces (the word mark, a special token
+/// of one character) are escaped in texts: they become U+241B and one of the characters U+2400 to U+2423. U+241B itself
+/// is escaped as well. Each remaining U+241B therefore starts an escape sequence, and decoding is exact. Escapes are
+/// Replace steps of the normaliser, and DecoderSteps::escapes reverses them in the opposite order, so that other
+/// programs support them too.
 inline constexpr std::string_view kEscapeCharacter = "\xE2\x90\x9B";
 
-/// Whether `text` is a character that escapes are spelled with, U+2400 to U+2423.
+/// Returns whether `text` is one of the characters of escape sequences, U+2400 to U+2423.
 bool is_escape_character(std::string_view text) noexcept;
 
-/// Lets the definition, a CharacterText with a decoder of steps and no escapes yet, escape the word mark, if `mark`,
-/// and its special tokens of one character. Nothing happens if there is nothing to escape. Throws
-/// Error{kInvalidArgument} if there are too many such tokens, or one is an escape character.
+/// Adds escapes to the definition for the word mark, if `mark` is set, and for its special tokens of one character. The
+/// definition must be a CharacterText with a decoder of steps and without escapes. If there is nothing to escape, it is
+/// unchanged. Throws Error{kInvalidArgument} if there are too many such tokens, or if one is an escape character.
 void add_escapes(BpeDefinition& definition, bool mark);
-/// Lets it escape one more special token of one character. Throws Error{kInvalidArgument} if it has no escapes.
+/// Adds an escape for one more special token of one character. Throws Error{kInvalidArgument} if there are no escapes
+/// yet.
 void add_escape(BpeDefinition& definition, const std::string& token);
 
-/// Whether texts escape the word mark and nothing else.
+/// Returns whether texts escape the word mark and nothing else.
 bool escapes_only_mark(const BpeDefinition& definition);
-/// The definition without escapes: what it escaped reads as a piece.
+/// Returns the definition without escapes. Characters that it escaped are then read as pieces.
 BpeDefinition without_escapes(BpeDefinition definition);
 
-/// Whether a decoder can undo such a replacement: an escape of a character that is no escape character itself, or
-/// that of U+241B.
+/// Returns whether a decoder can reverse such a replacement: it is the escape of U+241B, or of a character that is not
+/// an escape character.
 bool is_escape(const Replacement& undone) noexcept;
-/// Undoes escapes in [0, text.size()), but for an unfinished one at the end if `more` text may come. Returns how much
-/// of `text` is done, and appends what it became to `out`.
+/// Reverses the escapes in `text` and appends the result to `out`. Returns the number of bytes processed. If `more`
+/// text may follow, an incomplete escape at the end is not processed.
 std::size_t undo_escapes(const std::vector<Replacement>& escapes, std::string_view text, bool more, std::string& out);
 
 }  // namespace dragoman::tokenizer

@@ -11,26 +11,26 @@
 
 namespace dragoman::tokenizer {
 
-/// A list of pieces with ids, as toolkits keep it beside a tokenizer that only cuts text.
+/// A list of pieces with ids. Toolkits keep it in addition to a tokenizer that only segments text.
 struct Dictionary {
   std::vector<std::string> pieces;  ///< by id
   std::vector<bool> special;        ///< by id
   std::int32_t unknown = -1;
   std::unordered_map<std::string, std::int32_t, core::TextHash> ids;
 
-  /// The id of a piece, or of the unknown piece.
+  /// Returns the id of a piece, or of the unknown piece.
   std::int32_t find(const std::string& piece) const {
     const auto found = ids.find(piece);
     return found == ids.end() ? unknown : found->second;
   }
 };
 
-/// fairseq's dict.txt: a piece and its count on each line, behind `<s>`, `<pad>`, `</s>` and `<unk>`, which have the
-/// ids 0 to 3. `name` begins every message. Throws Error{kBadInput}, naming the line.
+/// Parses fairseq's dict.txt, which has a piece and its count on each line. These follow `<s>`, `<pad>`, `</s>` and
+/// `<unk>`, which have the ids 0 to 3. Every message begins with `name`. Throws Error{kBadInput} that names the line.
 Dictionary parse_fairseq_dictionary(std::string_view text, const std::string& name);
 
-/// Marian's vocab.yml: a YAML mapping of pieces to ids, or the same as JSON. Throws as above, and as
-/// core::parse_yaml().
+/// Parses Marian's vocab.yml: a YAML mapping of pieces to ids, or the same as JSON. Throws like
+/// parse_fairseq_dictionary() and core::parse_yaml().
 Dictionary parse_marian_dictionary(std::string_view text, const std::string& name);
 
 }  // namespace dragoman::tokenizer

@@ -10,8 +10,8 @@ namespace dragoman::tokenizer {
 /// Throws Error{kInvalidArgument} unless 0 < coverage <= 1.
 void check_coverage(double coverage);
 
-/// The most frequent characters that together make up that share of a text, and `always`, if it occurs. The counts are
-/// by falling count; so is the result.
+/// Returns the most frequent characters that together cover that share of a text, and `always` if it occurs. The counts
+/// and the result are sorted by falling count.
 std::vector<char32_t> choose_alphabet(const std::vector<CharacterCount>& counts, double coverage,
                                       std::optional<char32_t> always);
 

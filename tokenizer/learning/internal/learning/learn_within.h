@@ -8,8 +8,8 @@
 
 namespace dragoman::tokenizer {
 
-/// learn_bpe() and learn_bpe_from_counts() with the memory shared out; what `options` say of threads and memory is not
-/// looked at.
+/// learn_bpe() and learn_bpe_from_counts() with a given plan for memory. The threads and memory in `options` are
+/// ignored.
 BpeTokenizer learn_within(const MemoryPlan& plan, const WordSource& source, const LearnOptions& options,
                           const core::ProgressSink& progress, const core::LogSink& log, const std::stop_token& stop);
 

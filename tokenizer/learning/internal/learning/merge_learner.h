@@ -15,11 +15,11 @@
 
 namespace dragoman::tokenizer {
 
-/// Learns merges into a definition until it has so many pieces, or no pair is left.
+/// Adds merges to a definition until it has the requested number of pieces, or until no pair is left.
 class MergeLearner {
  public:
-  /// `definition`, which has the symbols of the statistics as its pieces, must outlive this. No merge makes a piece of
-  /// more than `max_piece_length` characters; 0: pieces may have any length.
+  /// `definition` must outlive the object, and its pieces must be the symbols of the statistics. No merge produces a
+  /// piece of more than `max_piece_length` characters; 0 means no limit.
   MergeLearner(BpeDefinition& definition, std::size_t wanted_pieces, std::size_t max_piece_length = 0);
 
   void run(PairStatistics& statistics, const core::ProgressSink& progress, const std::stop_token& stop);
@@ -32,10 +32,10 @@ class MergeLearner {
   std::size_t wanted_;
   std::size_t max_piece_length_;
   std::unordered_map<std::string, std::int32_t, core::TextHash> ids_;
-  std::vector<bool> reserved_;  // by id of the first pieces: not to be made by merges
+  std::vector<bool> reserved_;  // by id of the first pieces: merges must not produce the piece
 };
 
-/// Says so if a vocabulary is smaller than it was to be.
+/// Warns if a vocabulary is smaller than requested.
 void warn_if_short(const BpeDefinition& definition, std::size_t wanted_pieces, std::uint64_t min_frequency,
                    const core::LogSink& log);
 

@@ -13,50 +13,50 @@
 namespace dragoman::tokenizer {
 
 inline constexpr std::int32_t kBarrierCell = -1;
-/// The most cells of a text, and places of pairs: both are numbered in 32 bits.
+/// The maximum number of cells of a text, and of positions of pairs. Both are indexed with 32 bits.
 inline constexpr std::size_t kMaxCells = 0xFFFFFFFE;
 
-/// The words from cell `begin` on occur so often in the corpus.
+/// The number of occurrences in the corpus of the words from cell `begin` on.
 struct WordWeight {
   std::uint32_t begin;
   std::int64_t weight;
 };
 
-/// What PairStatistics and its shards share. Only `lengths` changes, between steps.
+/// The data that PairStatistics and its shards share. Only `lengths` changes, between steps.
 struct MergeText {
-  core::PageVector<std::int32_t> cells;  ///< a shard writes its own only
+  core::PageVector<std::int32_t> cells;  ///< a shard writes only its own
   std::vector<WordWeight> weights;
   std::vector<std::uint32_t> lengths;  ///< of each symbol, in cells
 };
 
-/// One merge. `result` may be new, or a symbol that spells the same.
+/// One merge. `result` may be new, or a symbol with the same spelling.
 struct MergeStep {
   std::int32_t left;
   std::int32_t right;
   std::int32_t result;
 };
 
-/// The words of a range of cells, and where pairs begin in them: what one thread works on while a pair is merged.
-/// Shards touch nothing of one another, so each step may run on all of them at once.
+/// The words in a range of cells, and the positions at which pairs begin in them. One thread works on a shard while a
+/// pair is merged. Shards share no mutable data, so each step may run on all of them at the same time.
 ///
-/// A symbol of n characters covers n cells and stands in its first and its last one, so both neighbours are found
-/// without links; cells swallowed by a merge hold what no pair begins with. Lists of places grow stale and are checked
-/// against the cells when used. In a run of k equal symbols the pair of that symbol with itself counts k / 2: what
-/// merging from the left would give.
+/// A symbol of n characters covers n cells, and its first and last cell hold it. Both neighbours are therefore found
+/// without links. Cells consumed by a merge hold a value with which no pair begins. Lists of positions become stale and
+/// are checked against the cells when they are used. In a run of k equal symbols, the pair of the symbol with itself
+/// counts k / 2, the number of merges from the left.
 class PairShard {
  public:
-  /// Places [begin, end) of the shard's list where a pair begins.
+  /// The range [begin, end) in the shard's list of positions where a pair begins.
   struct Places {
     std::uint32_t begin;
     std::uint32_t end;
     std::uint32_t size() const { return end - begin; }
   };
-  /// What one step does to its pairs with one neighbour.
+  /// The effect of one step on the pairs with one neighbour.
   struct Change {
-    std::int64_t lost = 0;        ///< occurrences beside the merged symbols
-    std::int64_t gained = 0;      ///< occurrences beside the result
-    std::uint32_t positions = 0;  ///< number of new places where the pair with the result begins
-    std::uint32_t place = 0;      ///< after the step: the end of those places
+    std::int64_t lost = 0;        ///< occurrences next to the merged symbols
+    std::int64_t gained = 0;      ///< occurrences next to the result
+    std::uint32_t positions = 0;  ///< the number of new positions where the pair with the result begins
+    std::uint32_t place = 0;      ///< after the step: the end of these positions
     bool touched = false;
     Places places() const { return {place - positions, place}; }
   };
@@ -82,13 +82,15 @@ class PairShard {
     Places places{kUncounted, 0};
   };
 
-  /// The words of cells [begin, end), which begins and ends with a barrier. The text must outlive the shard.
+  /// Takes the words in cells [begin, end), a range that begins and ends with a barrier. The text must outlive the
+  /// shard.
   PairShard(MergeText& text, std::uint32_t begin, std::uint32_t end);
 
-  /// All pairs of neighbouring symbols, or only those with one symbol, and their places, which are added to the list.
+  /// Returns all pairs of neighbouring symbols, or only those with the symbol `with`, and adds their positions to the
+  /// list.
   PairMap<PairPlaces> index_pairs(std::optional<std::int32_t> with);
-  /// Replaces every occurrence of the step's pair, from left to right, by its result; `places` are those of the pair.
-  /// What it does to other pairs stands in left() and right() until they are cleared.
+  /// Replaces every occurrence of the step's pair, from left to right, by its result. `places` are the positions of the
+  /// pair. left() and right() store the effect on other pairs until they are cleared.
   void merge(const MergeStep& step, std::span<const Places> places);
 
   void make_room(std::size_t symbols);
@@ -120,9 +122,9 @@ class PairShard {
   core::PageVector<std::int32_t>& cells_;
   std::uint32_t begin_;
   std::uint32_t end_;
-  std::size_t weight_ = 0;  // the place in the weights of the last look-up
-  std::uint32_t run_end_ =
-      0;  // the cell after the last result made in a step, and the number of results in a row there
+  std::size_t weight_ = 0;  // the index in the weights of the last look-up
+  // The cell after the last result of a step, and the number of consecutive results there.
+  std::uint32_t run_end_ = 0;
   std::uint32_t run_length_ = 0;
   core::PageVector<std::uint32_t> positions_;
   core::PageVector<std::uint32_t> gathered_;

@@ -12,24 +12,24 @@
 
 namespace dragoman::tokenizer {
 
-/// The words of a corpus as symbols, with exact counts of neighbouring pairs that are kept up to date while pairs are
-/// merged.
+/// The words of a corpus as symbols, with exact counts of neighbouring pairs that are updated while pairs are merged.
 ///
-/// Words lie one after the other in one array of cells, a barrier between them, and are dealt out to shards, which find
-/// and replace the occurrences of a pair, on several threads if there are many. The counts of all pairs are kept here,
-/// by one thread, so nothing depends on the number of shards.
+/// Words are stored one after the other in one array of cells, separated by barriers, and divided into shards. The
+/// shards find and replace the occurrences of a pair, on several threads if there are many. One thread keeps the counts
+/// of all pairs here, so nothing depends on the number of shards.
 ///
-/// Only counts of pairs with the result of the latest merge can rise. So a heap whose entries may be too high, and are
-/// put back lower when they come up, always yields the true maximum; and a pair that begins with too few occurrences
-/// need not be on record: most pairs of a large corpus begin so. Only if a result is merged to again, which no
-/// learned vocabulary was seen to do, those with it are counted afresh.
+/// Only the counts of pairs with the result of the latest merge can rise. A heap whose entries may be too high, and are
+/// reinserted with a lower count when they reach the top, therefore always yields the true maximum. For the same reason
+/// a pair that starts with too few occurrences need not be stored, and most pairs of a large corpus start so. Pairs
+/// with a result are recounted only if a second merge has the same result, which no learned vocabulary has been
+/// observed to do.
 class PairStatistics {
  public:
   static constexpr std::int32_t kBarrier = kBarrierCell;
 
   using Weight = WordWeight;
-  /// Words by falling count: a barrier, then each word with a barrier behind it. Barriers inside a word part what must
-  /// not be merged.
+  /// Words by falling count: a barrier, then each word followed by a barrier. Barriers inside a word separate symbols
+  /// that must not be merged.
   struct Text {
     core::PageVector<std::int32_t> cells;
     std::vector<Weight> weights;
@@ -39,31 +39,31 @@ class PairStatistics {
     std::int32_t right;
     std::uint64_t count;
   };
-  /// How the work is divided. The result does not depend on it.
+  /// The division of the work. The result does not depend on it.
   struct Division {
     std::size_t shards = 1;
-    std::size_t worth_sharing = 2048;  ///< steps with fewer places stay on the calling thread
+    std::size_t worth_sharing = 2048;  ///< steps with fewer positions stay on the calling thread
   };
-  /// As many shards as threads, unless the text is too small for that.
+  /// Returns as many shards as threads, or fewer if the text is too small.
   static Division divide(const Text& text, const ThreadArena& arena);
 
   /// Counts all pairs of a text of at most kMaxCells. Pairs with fewer than `min_count` (at least 1) occurrences are
-  /// never offered. The arena must outlive the statistics.
+  /// never returned. The arena must outlive the object.
   PairStatistics(Text text, std::uint64_t min_count, ThreadArena& arena, const Division& division);
   PairStatistics(const PairStatistics&) = delete;
   PairStatistics& operator=(const PairStatistics&) = delete;
 
-  /// Takes out the pair to merge next: most occurrences, then smallest left id, then smallest right id. A pair is
-  /// offered once, unless merging to an id that exists makes more of it.
+  /// Removes and returns the pair to merge next: the most occurrences, then the smallest left id, then the smallest
+  /// right id. A pair is returned once, unless a merge with an existing result produces more of it.
   std::optional<Pair> pop_best();
-  /// Replaces every occurrence of (left, right), from left to right, by `result`, which may be new or one that spells
-  /// the same.
+  /// Replaces every occurrence of (left, right), from left to right, by `result`, which may be new or have the same
+  /// spelling.
   void merge(const Pair& pair, std::int32_t result);
 
  private:
   static constexpr std::uint32_t kNoSegment = 0xFFFFFFFF;
 
-  /// Places of one step in one shard; `next` is another segment of the same pair.
+  /// The positions of one step in one shard. `next` is another segment of the same pair.
   struct Segment {
     PairShard::Places places;
     std::uint32_t shard;
@@ -103,7 +103,7 @@ class PairStatistics {
   std::size_t worth_sharing_;
   MergeText text_;
   std::vector<PairShard> shards_;
-  std::vector<std::vector<PairShard::Places>> places_;  // by shard, of the pair being merged
+  std::vector<std::vector<PairShard::Places>> places_;  // by shard, of the pair that is merged
   PairMap<PairState> pairs_;
   core::PageVector<Segment> segments_;
   std::vector<HeapEntry> heap_;

@@ -15,32 +15,32 @@
 
 namespace dragoman::tokenizer {
 
-/// A LearningCorpus whose words are on disk: they are read from there as often as they are needed, and only their
-/// layout comes into memory. One thread at a time.
+/// A LearningCorpus whose words are on disk. They are read as often as they are needed, and only their layout is in
+/// memory. One thread at a time.
 class SpilledCorpus {
  public:
-  /// Leaves out words that occur less than `min_count` times and does to the others what `definition` says is done to
-  /// text. Words that this changes are counted anew within the plan.
+  /// Drops words that occur less than `min_count` times, and processes the others like text, as `definition` specifies.
+  /// Words that this changes are counted again within the plan.
   SpilledCorpus(WordRuns& words, std::uint64_t min_count, const BpeDefinition& definition, const MemoryPlan& plan,
                 const core::ProgressSink& progress, const std::stop_token& stop);
 
   std::uint64_t distinct_words() const noexcept { return words_.words; }
-  /// The words that were left out, and all words, before they were split.
+  /// Return the dropped words, and all words, before they were split.
   const WordTotal& dropped() const noexcept { return dropped_; }
   const WordTotal& total() const noexcept { return total_; }
-  /// By falling count, then by code point.
+  /// Sorted by falling count, then by code point.
   std::vector<CharacterCount> count_characters();
-  /// The number of cells of the layout; known after count_characters().
+  /// Returns the number of cells of the layout. Call count_characters() first.
   std::uint64_t cells() const;
-  /// The smallest `min_count` with which the layout has at most so many cells; 0 if there is none below 4096. Known
-  /// after count_characters().
+  /// Returns the smallest `min_count` for which the layout has at most `most_cells` cells, or 0 if there is none below
+  /// 4096. Call count_characters() first.
   std::uint64_t min_count_for(std::uint64_t most_cells) const;
-  /// The words as symbols: each character's id, or a barrier if it has none.
+  /// Returns the words as symbols: the id of each character, or a barrier if it has none.
   PairStatistics::Text lay_out(const CharacterTable& ids);
 
  private:
   static constexpr std::uint64_t kSmall = 1 << 12;
-  /// A word that occurs kSmall times or more.
+  /// A word that occurs at least kSmall times.
   struct FrequentWord {
     std::uint64_t count;
     std::uint64_t cells;
@@ -58,7 +58,7 @@ class SpilledCorpus {
   WordTotal dropped_;
   WordTotal total_;
   WordRun words_;
-  std::vector<std::uint64_t> cells_by_count_;  ///< of the words below kSmall
+  std::vector<std::uint64_t> cells_by_count_;  ///< of the words that occur less than kSmall times
   std::vector<FrequentWord> frequent_;         ///< in the order of words_
 };
 

@@ -9,13 +9,13 @@
 
 namespace dragoman::tokenizer {
 
-/// Finds the pieces that symbols begin with: a double array (Aoe 1989), one look for each symbol.
+/// Finds the pieces that are prefixes of symbols: a double array (Aoe 1989) with one look-up per symbol.
 class SymbolTrie {
  public:
-  /// The values are the places of the pieces, which are not empty and differ.
+  /// The values are the indices of the pieces, which must be distinct and not empty.
   explicit SymbolTrie(std::span<const LearnedPiece> pieces);
 
-  /// Calls visit(piece, length) for every piece that `symbols` begin with, the shortest first.
+  /// Calls visit(piece, length) for every piece that is a prefix of `symbols`, the shortest first.
   template <class Visit>
   void for_each_prefix(std::span<const UnigramSymbol> symbols, Visit&& visit) const {
     std::uint32_t children = units_[0].children;
@@ -32,7 +32,7 @@ class SymbolTrie {
 
  private:
   struct Unit {
-    std::uint32_t children = 0;  ///< the child of symbol s stands at children + s
+    std::uint32_t children = 0;  ///< the child for symbol s is at children + s
     std::uint32_t parent = kFree;
     std::int32_t piece = -1;
   };

@@ -10,25 +10,25 @@
 
 namespace dragoman::tokenizer {
 
-/// The pieces of a model as sums over segmentations need them.
+/// The pieces of a model in the form that sums over segmentations need.
 struct UnigramScores {
   const SymbolTrie* trie = nullptr;
   std::vector<double> scores;   ///< logarithms
   std::vector<double> weights;  ///< exp(score) times `tilt` to the power of the length
-  /// The logarithm of what each symbol is multiplied by. All segmentations of a word have the same share of it, so it
-  /// changes no posterior; chosen as the negative mean score of a symbol it keeps products near 1.
+  /// The logarithm of a factor for each symbol. All segmentations of a word have the same share of it, so posteriors do
+  /// not change. As the negative mean score of a symbol, it keeps products near 1.
   double tilt = 0;
 
   UnigramScores(const SymbolTrie& pieces_trie, std::span<const LearnedPiece> pieces, double log_tilt);
 };
 
-/// All segmentations of one word after the other. One thread at a time.
+/// Sums over all segmentations of a word, for one word after the other. One thread at a time.
 class UnigramLattice {
  public:
   explicit UnigramLattice(const UnigramScores& scores) : scores_(scores) {}
 
-  /// The posterior expectation of each piece of the word, added up by visit(piece, expectation); returns the logarithm
-  /// of the word's probability, or minus infinity where it has none.
+  /// Calls visit(piece, expectation) with the posterior expectation of each piece of the word; the calls for one piece
+  /// add up. Returns the logarithm of the word's probability, or minus infinity if it has none.
   template <class Visit>
   double expect(std::span<const UnigramSymbol> word, Visit&& visit) {
     find_edges(word);
@@ -44,10 +44,10 @@ class UnigramLattice {
     return std::log(probability) - scores_.tilt * static_cast<double>(word.size());
   }
 
-  /// The pieces of the most probable segmentation, from the last to the first. With `whole` = false the whole word as
-  /// one piece does not count. Of equal ones, that whose last piece is longest. Empty: there is none.
+  /// Returns the pieces of the most probable segmentation, from the last to the first, or nothing if there is none.
+  /// With `whole` = false, the whole word as one piece is excluded. Ties go to the longest last piece.
   std::span<const std::uint32_t> best(std::span<const UnigramSymbol> word, bool whole = true);
-  /// Its score.
+  /// Returns the score of that segmentation.
   double best_score() const noexcept { return best_score_; }
 
  private:
@@ -56,18 +56,19 @@ class UnigramLattice {
     std::uint32_t begin;
     std::uint32_t end;
   };
-  /// Products beyond this may lose digits, and what is divided by them leaves the range of a double.
+  /// Smaller products may lose digits, and quotients by them exceed the range of a double.
   static constexpr double kLeast = 1e-200;
 
   void find_edges(std::span<const UnigramSymbol> word);
-  /// The sums of products of the ways to each place; false if one of them is not between kLeast and its inverse.
+  /// Computes the sums of products of the paths to each position. Returns false if a sum is not between kLeast and its
+  /// inverse.
   bool forward(std::size_t length);
   template <class Visit>
   double expect_in_logs(std::size_t length, Visit&& visit);
   void ways_in_logs(std::size_t length);
 
   const UnigramScores& scores_;
-  std::vector<Edge> edges_;  // by their beginnings
+  std::vector<Edge> edges_;  // sorted by `begin`
   std::vector<double> ways_;
   std::vector<double> ways_back_;
   std::vector<Edge> last_;

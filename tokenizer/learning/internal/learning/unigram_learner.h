@@ -12,14 +12,15 @@
 
 namespace dragoman::tokenizer {
 
-/// The derivative of the logarithm of the gamma function, for x > 0.
+/// Returns the derivative of the logarithm of the gamma function, for x > 0.
 double digamma(double x);
 
-/// What becomes of pieces of several symbols that are expected less than half a time: they go, or count half.
+/// The treatment of pieces of several symbols that are expected less than half a time: drop them, or count them as
+/// half.
 enum class RarePieces : std::uint8_t { kDrop, kKeep };
 
-/// Scores of pieces from how often each is expected to occur: digamma(count) - digamma(total) (Kudo 2018; Liang and
-/// Klein 2007, "variational" M-step). A single symbol counts half a time at least, and stays.
+/// Computes the scores of pieces from their expected counts: digamma(count) - digamma(total) (Kudo 2018; Liang and
+/// Klein 2007, "variational" M-step). A single symbol counts as at least one half and is kept.
 void maximise(std::vector<LearnedPiece>& pieces, std::span<const double> expected, RarePieces rare);
 
 struct UnigramExpectation {
@@ -28,13 +29,13 @@ struct UnigramExpectation {
 };
 
 struct UnigramSettings {
-  std::size_t wanted = 0;  ///< pieces, of which each symbol is one
+  std::size_t wanted = 0;  ///< the number of pieces, including every symbol
   double shrinking_factor = 0.75;
   int sub_iterations = 2;
 };
 
-/// Expectation maximisation and pruning. The sums over words are made of whole numbers: they do not depend on the order
-/// of words or on threads. Every step throws Error{kInterrupted} when `stop` asks, before its next block of words.
+/// Expectation maximisation and pruning. Sums over words are integers, so they do not depend on the order of the words
+/// or on threads. Every step throws Error{kInterrupted} if `stop` is requested, before its next block of words.
 class UnigramLearner {
  public:
   /// Called between the steps with the number of pieces and the mean log likelihood of a symbol.
@@ -43,15 +44,15 @@ class UnigramLearner {
   UnigramLearner(const UnigramWords& words, std::vector<LearnedPiece> seeds, const UnigramSettings& settings,
                  ThreadArena& arena, std::stop_token stop = {});
 
-  /// The pieces, as many as are wanted or fewer, every symbol among them.
+  /// Returns the pieces, at most `wanted`. They include every symbol.
   std::vector<LearnedPiece> run(const Observer& observe);
 
-  /// One E-step.
+  /// Computes one E-step.
   UnigramExpectation expect() const;
-  /// How often each piece stands in the most probable segmentations of the words.
+  /// Returns the number of occurrences of each piece in the most probable segmentations of the words.
   std::vector<std::uint64_t> count_best() const;
-  /// Keeps every symbol and, of the pieces that occur in best segmentations, those that cost most to lose, up to
-  /// `wanted` in all.
+  /// Keeps every symbol and, of the pieces in the best segmentations, the ones that are most costly to lose, up to
+  /// `wanted` pieces in all.
   void prune(std::size_t wanted);
 
   const std::vector<LearnedPiece>& pieces() const noexcept { return pieces_; }

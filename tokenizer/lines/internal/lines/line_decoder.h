@@ -13,20 +13,21 @@
 
 namespace dragoman::tokenizer {
 
-/// Lines of ids or pieces to text. Immutable: const calls may come from any thread. The tokenizer must outlive it.
+/// Converts lines of ids or pieces to text. Immutable: any number of threads may call const functions. The tokenizer
+/// must outlive it.
 class LineDecoder {
  public:
-  /// Throws as PieceLines for kPieces.
+  /// Throws like PieceLines for kPieces.
   LineDecoder(const Tokenizer& tokenizer, LineFormat format);
 
-  /// Error{kBadInput} for a word that is no piece or no id; its message begins with `where` of the place of the word in
-  /// the line.
+  /// Returns the text of a line. Throws Error{kBadInput} for a word that is not a piece or an id. The message begins
+  /// with where(begin), where `begin` is the word's offset in the line.
   std::string decode(std::string_view line, core::FunctionRef<std::string(std::size_t begin)> where) const;
 
  private:
   const Tokenizer& tokenizer_;
-  std::string mark_;                  ///< continuation_mark(), of lines of pieces
-  std::optional<PieceLines> pieces_;  ///< of lines of pieces
+  std::string mark_;                  ///< continuation_mark(), for lines of pieces
+  std::optional<PieceLines> pieces_;  ///< for lines of pieces
 };
 
 }  // namespace dragoman::tokenizer

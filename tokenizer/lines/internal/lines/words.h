@@ -5,7 +5,7 @@
 
 namespace dragoman::tokenizer {
 
-/// Visits the words of a line of pieces or ids, which have spaces between them, with the place where each begins.
+/// Visits the words of a line of pieces or ids, which are separated by spaces, with the offset of each.
 template <class Visit>
 void for_each_word(std::string_view line, Visit&& visit) {
   for (std::size_t begin = 0; begin < line.size();) {

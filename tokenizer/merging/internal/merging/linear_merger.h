@@ -8,31 +8,33 @@
 
 namespace dragoman::tokenizer {
 
-/// Merges words in linear time, whatever they consist of, for merge tables that are proved proper. The word is encoded
-/// symbol by symbol: each prefix of it has an encoding of its own, which is that of a shorter prefix and one last piece
-/// behind it. So the last pieces of all prefixes say everything, and each follows from those before. It takes two or
-/// three look-ups of pairs for each symbol, and at most (d + 1)^2 where pieces are nested d deep.
+/// Merges words in linear time, whatever they consist of, for merge tables that are proved proper.
 ///
-/// A table is proper if each merge stands behind those that make its sides, and no piece is made by two merges. Then
-/// merges happen in the order of their ranks, and how a piece came about is known from the piece alone. Learned tables
-/// are of this kind. A merge that can never happen, because others always come before, does no harm: no prefix ends
+/// The word is encoded symbol by symbol. The encoding of each prefix is the encoding of a shorter prefix followed by
+/// one last piece. The last pieces of all prefixes therefore determine everything, and each follows from the ones
+/// before. This takes two or three look-ups of pairs per symbol, and at most (d + 1)^2 if pieces are nested d deep.
+///
+/// A table is proper if each merge has a higher rank than the merges that produce its sides, and if no piece is
+/// produced by two merges. Merges then happen in the order of their ranks, and the history of a piece is known from the
+/// piece alone. Learned tables are proper. A merge that can never happen, because others always come first, is
+/// harmless: no prefix ends with its piece.
 /// with its piece.
 class LinearMerger {
  public:
-  /// `table` is made of `merges` and must outlive the merger; ids are below `pieces`. Takes time linear in both.
+  /// `table` must be built from `merges` and outlive the merger. Ids must be below `pieces`. Takes time linear in both.
   LinearMerger(const std::vector<Merge>& merges, const MergeTable& table, std::size_t pieces);
 
   bool is_proper() const noexcept { return is_proper_; }
-  /// As merge_exact(), in the word's own memory. Returns how many pairs were looked up, or nothing if the word stays as
-  /// it is: the table is not proper, or one of the word's symbols is also made by a merge.
+  /// Like merge_exact(), in the word's own memory. Returns the number of look-ups of pairs. Returns nullopt and leaves
+  /// the word unchanged if the table is not proper, or if a merge also produces one of the word's symbols.
   std::optional<std::uint64_t> merge(std::vector<Symbol>& word) const;
 
  private:
   struct Piece {
-    std::uint32_t rank = MergeTable::kNoRank;  ///< of the merge that makes it; kNoRank for a symbol
+    std::uint32_t rank = MergeTable::kNoRank;  ///< of the merge that produces it; kNoRank for a symbol
     std::int32_t right = MergeTable::kNoPiece;
-    std::uint32_t symbols = 1;  ///< how many it consists of; more than any word has are not counted
-    std::uint32_t first_rank_as_right = MergeTable::kNoRank;  ///< the lowest of a merge that it is the right side of
+    std::uint32_t symbols = 1;  ///< the number of symbols in it; numbers above the length of any word are not counted
+    std::uint32_t first_rank_as_right = MergeTable::kNoRank;  ///< the lowest rank of a merge with it as the right side
   };
   bool prove(const std::vector<Merge>& merges);
   const Piece& piece(std::int32_t id) const noexcept { return pieces_[static_cast<std::size_t>(id)]; }

@@ -10,23 +10,23 @@ namespace dragoman::tokenizer {
 
 /// The character map of a SentencePiece model (`precompiled_charsmap`): rules that replace one text by another.
 ///
-/// Its bytes are the size of a double array (Aoe 1989, in the layout of Darts-clone), the array, and the replacements,
-/// each ended by NUL. Every index in it is checked once, so that looking up needs no checks.
+/// The serialised map consists of the size of a double array (Aoe 1989, in the layout of Darts-clone), the array, and
+/// the replacements, each terminated by NUL. Every index in it is checked once, so that look-ups need no checks.
 class CharacterMap {
  public:
   struct Match {
     std::string_view replacement;  ///< may be empty; lives as long as the map
-    std::size_t length = 0;        ///< of the text that is replaced; 0: no rule applies
+    std::size_t length = 0;        ///< of the replaced text; 0 if no rule applies
   };
 
-  /// `name` begins every message. Throws Error{kBadInput} for bytes that are not such a map.
+  /// Every message begins with `name`. Throws Error{kBadInput} for bytes that are not such a map.
   CharacterMap(std::string_view bytes, const std::string& name);
 
-  /// The longest rule for what `text` begins with.
+  /// Returns the longest rule whose source is a prefix of `text`.
   Match longest_prefix(std::string_view text) const noexcept;
-  /// The shortest one.
+  /// Returns the shortest such rule.
   Match shortest_prefix(std::string_view text) const noexcept;
-  /// Whether a rule for several bytes has this one among them.
+  /// Returns whether a rule for several bytes contains this byte.
   bool has_rule_over(char byte) const;
 
  private:

@@ -5,10 +5,9 @@
 
 namespace dragoman::tokenizer {
 
-/// Where the extended grapheme cluster ends that begins at `begin` < text.size() (Unicode Standard Annex 29), what a
-/// reader takes for one character: a letter with its accents, CR with LF. A byte that is not UTF-8 is one by itself.
-///
-/// Rule GB9c of Unicode 15.1, conjuncts of Indic scripts, is not applied.
+/// Returns the end of the extended grapheme cluster that begins at `begin` < text.size() (Unicode Standard Annex 29). A
+/// cluster is perceived as one character, such as a letter with its accents, or CR with LF. A byte that is not UTF-8 is
+/// a separate cluster. Rule GB9c of Unicode 15.1, conjuncts of Indic scripts, is not applied.
 std::size_t grapheme_cluster_end(std::string_view text, std::size_t begin);
 
 }  // namespace dragoman::tokenizer

@@ -18,7 +18,7 @@ inline void check_growth(std::size_t size, std::size_t limit) {
       kMaxGrowth);
 }
 
-/// Builds the result of a step, carrying the offsets over from its input.
+/// Builds the result of a step and carries the offsets over from its input.
 class Rewriter {
  public:
   /// `in` must outlive it.
@@ -32,13 +32,13 @@ class Rewriter {
       out_.origin.insert(out_.origin.end(), in_.origin.begin() + static_cast<std::ptrdiff_t>(begin),
                          in_.origin.begin() + static_cast<std::ptrdiff_t>(end));
   }
-  /// Adds text in place of what begins at `begin` of the input.
+  /// Adds text that replaces the input at `begin`.
   void put(std::string_view text, std::size_t begin) {
     check_growth(out_.text.size() + text.size(), limit_);
     out_.text.append(text);
     if (tracked_) out_.origin.insert(out_.origin.end(), text.size(), in_.origin[begin]);
   }
-  /// The bytes of the result so far.
+  /// Returns the size of the result so far.
   std::size_t size() const noexcept { return out_.text.size(); }
   AlignedText finish() {
     if (tracked_) out_.origin.push_back(in_.origin.back());

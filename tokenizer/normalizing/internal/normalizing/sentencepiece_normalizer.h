@@ -13,17 +13,18 @@
 
 namespace dragoman::tokenizer {
 
-/// Normalises as the SentencePiece library does, character by character: user-defined symbols stay as they are, then
-/// the longest rule of the character map applies, and a byte that is not UTF-8 becomes U+FFFD. The result is valid
-/// UTF-8. Immutable, so any thread may call.
+/// Normalises like the SentencePiece library, character by character. User-defined symbols are kept. Otherwise the
+/// longest rule of the character map applies, and a byte that is not UTF-8 becomes U+FFFD. The result is valid UTF-8.
+/// Immutable and thread-safe.
 class SentencePieceNormalizer {
  public:
-  /// `symbols` are valid UTF-8 and need not outlive the call. `name` begins every message. Throws Error{kBadInput}.
+  /// `symbols` must be valid UTF-8 and need not outlive the call. Every message begins with `name`. Throws
+  /// Error{kBadInput}.
   SentencePieceNormalizer(SentencePieceNormalization options, const std::vector<std::string_view>& symbols,
                           const std::string& name);
 
-  /// Puts the result into `out`, whose memory is used again. Offsets are those that the library gives, counted from
-  /// `begin`. Throws Error{kBadInput} if rules make the text many times longer.
+  /// Stores the result in `out`, whose memory is reused. Offsets are those of the library, counted from `begin`. Throws
+  /// Error{kBadInput} if rules make the text many times longer.
   void apply(std::string_view text, std::size_t begin, bool track, AlignedText& out) const;
 
  private:

@@ -8,12 +8,12 @@
 
 namespace dragoman::tokenizer {
 
-/// Finds added tokens in a text: the leftmost first, and of several that begin at one place the longest.
+/// Finds added tokens in a text: the leftmost first, and the longest of those that begin at one position.
 class AddedTokenFinder {
  public:
-  /// Those that stand in raw text: all, or, with a SentencePieceText, special tokens only.
+  /// Returns a finder for raw text: for all tokens or, with a SentencePieceText, for special tokens only.
   static AddedTokenFinder in_raw_text(const BpeDefinition& definition);
-  /// Those that stand in normalised text: with a SentencePieceText, the user-defined symbols.
+  /// Returns a finder for normalised text: with a SentencePieceText, for the user-defined symbols.
   static AddedTokenFinder in_normal_text(const BpeDefinition& definition);
 
   struct Match {
@@ -21,7 +21,7 @@ class AddedTokenFinder {
     std::size_t begin = 0;
     std::size_t end = 0;
   };
-  /// The first match at or after `from`; special tokens count only if `with_special`.
+  /// Returns the first match at or after `from`. Special tokens match only if `with_special` is set.
   Match find(std::string_view text, std::size_t from, bool with_special) const noexcept;
 
  private:

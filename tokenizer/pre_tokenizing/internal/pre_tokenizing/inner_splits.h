@@ -7,21 +7,22 @@
 
 namespace dragoman::tokenizer {
 
-/// Between a lower-case letter and an upper-case one.
+/// Matches between a lower-case letter and an upper-case one.
 inline constexpr std::string_view kCasePattern = R"((?<=\p{Ll})(?=\p{Lu}))";
 
-/// The end of the run that begins at `begin` < text.size(): letters or numbers and the combining marks behind them, or
-/// other characters; a word mark goes with what follows.
+/// Returns the end of the run that begins at `begin` < text.size(): letters or numbers with the combining marks after
+/// them, or other characters. A word mark belongs to the characters after it.
 std::size_t character_run_end(std::string_view text, std::size_t begin) noexcept;
-/// What character_run_end() takes, one match after the other.
+/// Matches the same runs as character_run_end(), one after the other.
 inline constexpr std::string_view kPunctuationPattern =
     R"(\u2581?\p{L}[\p{L}\p{M}]*|\u2581?\p{N}[\p{N}\p{M}]*|[^\p{L}\p{N}]+)";
 
-/// Where words are cut apart from spaces and patterns.
+/// Rules for splitting words further, in addition to spaces and patterns.
 struct InnerSplits {
   bool at_digits = false;  ///< each character of Unicode's category N is a part
-  bool at_case = false;    ///< a part ends where an upper-case letter follows a lower-case one
-  bool at_runs = false;    ///< letters, numbers and other characters are apart; the two above cut their runs further
+  bool at_case = false;    ///< a part ends between a lower-case and an upper-case letter
+  /// letters, numbers and other characters are separate runs, which the rules above split further
+  bool at_runs = false;
 
   static InnerSplits of(const BpeDefinition& definition) {
     const InnerCuts& cuts = definition.inner_cuts();
@@ -29,7 +30,7 @@ struct InnerSplits {
   }
 
   bool any() const { return at_digits || at_case || at_runs; }
-  /// visit(begin, end) of each part of [begin, end) of the text.
+  /// Calls visit(begin, end) for each part of [begin, end) of the text.
   template <class Visit>
   void for_each(std::string_view text, std::size_t begin, std::size_t end, Visit&& visit) const {
     while (begin < end) {
@@ -42,7 +43,7 @@ struct InnerSplits {
     }
   }
 
-  /// The end of the first part of a text that is not empty.
+  /// Returns the end of the first part of a text that is not empty.
   std::size_t end_of_first(std::string_view text) const {
     const std::size_t run_end = at_runs ? character_run_end(text, 0) : text.size();
     return at_digits || at_case ? end_of_part(text.substr(0, run_end), 0) : run_end;

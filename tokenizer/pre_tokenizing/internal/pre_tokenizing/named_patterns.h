@@ -8,13 +8,13 @@
 
 namespace dragoman::tokenizer {
 
-/// The end of the word that begins at `begin` < text.size(). Letters, numbers and white space are what Unicode says of
-/// each character; bytes that are not UTF-8 are other characters.
+/// Returns the end of the word that begins at `begin` < text.size(). Letters, numbers and white space are defined by
+/// Unicode properties. Bytes that are not UTF-8 are other characters.
 std::size_t pattern_word_end(WordPattern pattern, std::string_view text, std::size_t begin) noexcept;
-/// Where the first white space at or behind `begin` stands, or text.size().
+/// Returns the offset of the first white space at or after `begin`, or text.size().
 std::size_t white_space_begin(std::string_view text, std::size_t begin) noexcept;
 
-/// The pattern as files and other programs spell it.
+/// Returns the pattern as files and other programs spell it.
 std::string_view regular_expression(WordPattern pattern) noexcept;
 std::optional<WordPattern> pattern_of_regular_expression(std::string_view expression) noexcept;
 

@@ -18,16 +18,16 @@ namespace dragoman::tokenizer {
 /// One word of a stretch of text between added tokens, after normalisation, or an added token.
 struct PreToken {
   std::int32_t added_token = -1;  ///< its id, or -1 for a word
-  std::string_view text;          ///< the word after normalisation; valid during the call only
-  std::span<const std::size_t>
-      origin;             ///< for each byte of the word, and its end, the offset in the text; empty if not tracked
-  std::size_t begin = 0;  ///< an added token's range in the text
+  std::string_view text;          ///< the word after normalisation; valid only during the call
+  /// For each byte of the word, and its end, the offset in the text. Empty if not tracked.
+  std::span<const std::size_t> origin;
+  std::size_t begin = 0;  ///< the range of an added token in the text
   std::size_t end = 0;
-  bool is_protected = false;  ///< a word of what the protected pattern matches, of which nothing is learned
+  bool is_protected = false;  ///< a word of a match of the protected pattern, from which nothing is learned
 };
 
-/// Cuts text into what the merges see: added tokens out, the rest normalised, words apart. Learner and encoders share
-/// it, so that a vocabulary is learned on the same words that it will be used on.
+/// Splits text into the units that merges are applied to: extracts added tokens, normalises the rest, and separates
+/// words. Learner and encoders share it, so that a vocabulary is learned from the same words that it encodes.
 class PreTokenizer {
  public:
   explicit PreTokenizer(const BpeDefinition& definition);
@@ -35,14 +35,15 @@ class PreTokenizer {
   void for_each_pre_token(std::string_view text, bool match_special, bool track,
                           core::FunctionRef<void(const PreToken&)> visit) const;
 
-  /// Whether cutting the text at spaces first, and then each word with a mark in front, gives the same pre-tokens.
+  /// Returns whether splitting the text at spaces first, and then each word with a leading mark, gives the same
+  /// pre-tokens.
   bool words_stand_alone() const;
 
  private:
   struct Stretch {
     std::string_view whole;  ///< the normalised text
     std::span<const std::size_t> origin;
-    std::size_t begin;  ///< the part of it that is cut into words
+    std::size_t begin;  ///< the part of it that is split into words
     std::size_t end;
     bool is_protected;
   };
@@ -57,8 +58,8 @@ class PreTokenizer {
   AddedTokenFinder added_;
   Normalizer normalizer_;
   std::optional<PrependScheme> metaspace_;
-  std::optional<SentencePieceNormalizer> sentencepiece_;  // in place of normalizer_
-  AddedTokenFinder symbols_;                              // in its result
+  std::optional<SentencePieceNormalizer> sentencepiece_;  // instead of normalizer_
+  AddedTokenFinder symbols_;                              // applied to its result
   WordCutter words_;
   InnerSplits inner_splits_;
   std::optional<Pattern> protected_;

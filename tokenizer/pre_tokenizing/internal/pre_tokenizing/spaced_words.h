@@ -8,30 +8,32 @@
 
 namespace dragoman::tokenizer {
 
-/// What a definition does to a word that was cut out of a text at spaces.
+/// The effect of a definition on a word that was extracted from a text at spaces.
 enum class SpacedWordEffect {
-  kNone,  ///< nothing
-  kMark,  ///< a word mark is put in front, which need not be stored; words that are not plain are changed, too
-  kAny,   ///< it is normalised, or user symbols, digits and so on are cut out
+  kNone,  ///< none
+  kMark,  ///< a word mark is prepended, which need not be stored; words that are not plain are changed too
+  kAny,   ///< it is normalised, or user symbols, digits and so on are split off
 };
 
 SpacedWordEffect effect_on_spaced_words(const BpeDefinition& definition);
 
-/// Whether a step of the normaliser does the same to a text and to its words one by one: it changes characters, and
-/// none because of one beyond a space.
+/// Returns whether a step of the normaliser has the same effect on a text and on its words one by one: it changes
+/// characters, and never because of a character beyond a space.
 bool stays_within_words(const NormalizerStep& step);
 
-/// The words to which a definition with the layout that we learn does nothing but put a mark in front.
+/// The words for which a definition in Dragoman's learned layout only prepends a mark.
 class PlainWords {
  public:
   explicit PlainWords(const BpeDefinition& definition);
-  /// Whether the definition only replaces texts inside words and puts marks in front: other steps may change any word.
+  /// Returns whether the definition only replaces texts inside words and prepends marks. Other steps may change any
+  /// word.
   bool exist() const noexcept { return exist_; }
   bool contain(std::string_view word) const noexcept;
 
  private:
   bool exist_ = false;
-  std::vector<std::string> others_;  ///< what no plain word holds: what is replaced, and the mark, at which words end
+  /// texts that no plain word contains: replaced texts, and the mark, at which words end
+  std::vector<std::string> others_;
 };
 
 }  // namespace dragoman::tokenizer

@@ -12,12 +12,12 @@
 
 namespace dragoman::tokenizer {
 
-/// Cuts normalised text into words, which inner cuts then cut further. Any thread may call.
+/// Splits normalised text into words; inner cuts then split these further. Thread-safe.
 class WordCutter {
  public:
   explicit WordCutter(const TextDefinition& text);
 
-  /// The end of the word that begins at `begin` < text.size(); `begin` itself where something stands that parts words.
+  /// Returns the end of the word that begins at `begin` < text.size(), or `begin` itself at a separator.
   std::size_t end(std::string_view text, std::size_t begin) const {
     switch (rule_.kind) {
       case Kind::kWholeText:
@@ -36,22 +36,23 @@ class WordCutter {
     return text.size();
   }
 
-  /// Where to look for the word behind one that ends at `end`: behind what stands between words and vanishes.
+  /// Returns the position to search for the next word after one that ends at `end`: after the separator, which is
+  /// removed.
   std::size_t next(std::string_view text, std::size_t end) const {
     if (rule_.kind == Kind::kBetween) return end + rule_.mark.size();
     if (rule_.kind == Kind::kWhiteSpace && end < text.size()) return end + core::decode_utf8(text, end).length;
     return end;
   }
 
-  /// Whether both cut all texts alike.
+  /// Returns whether both split all texts in the same way.
   bool operator==(const WordCutter&) const = default;
 
  private:
   enum class Kind { kWholeText, kBefore, kBetween, kWhiteSpace, kPattern };
   struct Rule {
     Kind kind = Kind::kWholeText;
-    std::string mark = {};                     ///< of kBefore and kBetween
-    WordPattern pattern = WordPattern::kGpt2;  ///< of kPattern
+    std::string mark = {};                     ///< for kBefore and kBetween
+    WordPattern pattern = WordPattern::kGpt2;  ///< for kPattern
     bool operator==(const Rule&) const = default;
   };
   struct RuleOf;

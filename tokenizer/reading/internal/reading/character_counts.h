@@ -13,7 +13,7 @@ struct CharacterCount {
   std::uint64_t count;
 };
 
-/// How often each character occurs. One thread at a time.
+/// Counts the occurrences of each character. One thread at a time.
 class CharacterCounts {
  public:
   void add(char32_t character, std::uint64_t count) {
@@ -25,9 +25,9 @@ class CharacterCounts {
     }
     counts_[static_cast<std::size_t>(place)].count += count;
   }
-  /// In the order of their first occurrence; nothing is left here.
+  /// Returns the counts in the order of first occurrence and leaves the object empty.
   std::vector<CharacterCount> take() { return std::move(counts_); }
-  /// By falling count, then by code point; nothing is left here.
+  /// Returns the counts sorted by falling count, then by code point, and leaves the object empty.
   std::vector<CharacterCount> take_sorted() {
     std::sort(counts_.begin(), counts_.end(), [](const CharacterCount& a, const CharacterCount& b) {
       return a.count != b.count ? a.count > b.count : a.character < b.character;

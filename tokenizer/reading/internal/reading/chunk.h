@@ -7,7 +7,7 @@
 
 namespace dragoman::tokenizer {
 
-/// Text that ends where a word or line does, with room behind it for WordKey::padded().
+/// Text that ends at the end of a word or line, followed by padding for WordKey::padded().
 struct Chunk {
   static constexpr std::size_t kPadding = 16;
 

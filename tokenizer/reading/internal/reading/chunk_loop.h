@@ -12,8 +12,8 @@
 
 namespace dragoman::tokenizer {
 
-/// core::process_in_order over chunks, whose memory is used again: `bool read(Chunk&)` fills one, or says that there is
-/// none; `process(const Chunk&)` turns it into a result; `bool write(result)` takes it.
+/// core::process_in_order over chunks whose memory is reused. `bool read(Chunk&)` fills a chunk, or returns false at
+/// the end. `process(const Chunk&)` returns its result, and `bool write(result)` receives it.
 template <class Read, class Process, class Write>
 void process_chunks(core::Executor& executor, const core::RunStop& stop, Read&& read, Process&& process,
                     Write&& write) {
@@ -32,7 +32,7 @@ void process_chunks(core::Executor& executor, const core::RunStop& stop, Read&& 
   core::process_in_order<Item, Result>(executor, stop.source(), next, process_one, write);
 }
 
-/// The same for what gives no result: `visit(const Chunk&)` is called for several at a time, in any order.
+/// Processes chunks without results: `visit(const Chunk&)` is called for several chunks at a time, in any order.
 template <class Read, class Visit>
 void visit_chunks(core::Executor& executor, const core::RunStop& stop, Read&& read, Visit&& visit) {
   const auto visit_one = [&](const Chunk& chunk) {

@@ -19,7 +19,7 @@
 
 namespace dragoman::tokenizer {
 
-/// Chunks that have been used, to be filled again: fresh memory for each would cost more than reading it. Thread-safe.
+/// A pool of used chunks: new memory for each chunk would cost more than reading it. Thread-safe.
 class ChunkPool {
  public:
   std::shared_ptr<Chunk> take();
@@ -30,15 +30,15 @@ class ChunkPool {
   std::vector<std::shared_ptr<Chunk>> free_;
 };
 
-/// Reads files one after the other in chunks of about a megabyte that end where a word (or line) does; a longer word
-/// makes a longer chunk. The end of a file ends its last word. A byte order mark at the start of a file is no part of
-/// its text. One thread at a time.
+/// Reads files one after the other in chunks of about a megabyte that end at the end of a word (or line). A longer word
+/// makes a longer chunk. The end of a file ends its last word. A byte order mark at the start of a file is skipped. One
+/// thread at a time.
 class ChunkReader {
  public:
   enum class Unit { kWord, kLine };
 
-  /// A word (or line) that would need a chunk of more than `limit` bytes is an Error{kBadInput}, as may be what is not
-  /// UTF-8. `log` receives one message about byte order marks.
+  /// Throws Error{kBadInput} for a word (or line) that would need a chunk of more than `limit` bytes and, depending on
+  /// `invalid_utf8`, for invalid UTF-8. `log` receives one message about byte order marks.
   ChunkReader(std::vector<std::filesystem::path> inputs, Unit unit, std::stop_token stop,
               std::size_t limit = std::numeric_limits<std::size_t>::max(),
               InvalidUtf8 invalid_utf8 = InvalidUtf8::kKeep, core::LogSink log = {})
@@ -49,12 +49,12 @@ class ChunkReader {
         utf8_(invalid_utf8),
         log_(std::move(log)) {}
 
-  /// Fills the chunk; it stays empty at the end.
+  /// Fills the chunk. It stays empty at the end.
   void next(Chunk& chunk);
   std::uint64_t bytes_read() const noexcept { return bytes_read_; }
-  /// Lines handed out, if lines are asked for.
+  /// Returns the number of lines returned so far, for Unit::kLine.
   std::uint64_t lines_read() const noexcept { return lines_read_; }
-  /// Of the file that is read or was read last, for messages.
+  /// Returns the name of the current or last file, for messages.
   const std::string& name() const noexcept { return name_; }
 
  private:

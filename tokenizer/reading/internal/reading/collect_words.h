@@ -16,13 +16,13 @@
 
 namespace dragoman::tokenizer {
 
-/// Counts of several threads, each of which adds to its own.
+/// Counts of several threads, each of which adds to its own tables.
 class ThreadCounts {
  public:
-  /// Each thread's tables may take so many bytes.
+  /// Each thread's tables may take `limit` bytes.
   explicit ThreadCounts(std::size_t limit = MemoryPlan::kNoLimit) : limit_(limit) {}
 
-  /// Calls body(counts) with counts that no other thread adds to meanwhile.
+  /// Calls body(counts) with counts to which no other thread adds in the meantime.
   template <class Body>
   void with(Body&& body) {
     counts_.with([&] { return limit_ == MemoryPlan::kNoLimit ? WordCounts() : WordCounts(limit_); }, body);
@@ -38,11 +38,11 @@ class ThreadCounts {
                            });
                          });
   }
-  /// All counts together; nothing is left here.
+  /// Returns the sum of all counts and leaves the object empty.
   WordCounts join(ThreadArena& arena);
-  /// What all tables take, if there is a limit.
+  /// Returns the bytes of all tables, if there is a limit.
   std::size_t bytes() const;
-  /// Writes out what every thread has counted; nothing is left here.
+  /// Writes out the counts of every thread and leaves the object empty.
   void move_to(WordRuns& runs);
 
  private:
@@ -50,27 +50,27 @@ class ThreadCounts {
   OnePerThread<WordCounts> counts_;
 };
 
-/// Files to take words from.
+/// Files from which words are read.
 struct WordSource {
   enum class Kind { kTexts, kCounts };
   std::vector<std::filesystem::path> files;
   Kind kind = Kind::kTexts;
   bool whole_lines = false;                       ///< each line is a word
-  InvalidUtf8 invalid_utf8 = InvalidUtf8::kKeep;  ///< of texts
+  InvalidUtf8 invalid_utf8 = InvalidUtf8::kKeep;  ///< for texts
   core::LogSink log = {};                         ///< receives a message about byte order marks
 };
 
-/// Says on the log which share of a corpus is left out.
+/// Logs the share of a corpus that is dropped.
 void report_dropped(const WordTotal& dropped, const WordTotal& all, std::uint64_t min_count, const core::LogSink& log);
 
-/// All words of a source: in tables if they fit, else on disk.
+/// All words of a source, in tables if they fit, else on disk.
 struct CountedWords {
   WordCounts in_memory;
-  std::unique_ptr<WordRuns> on_disk;  ///< if there is one, it has all the words
+  std::unique_ptr<WordRuns> on_disk;  ///< if set, it has all the words
 };
 
-/// Counts the words of text files, which lie between spaces and line ends, or adds up those of count files; a CR before
-/// LF of a text belongs to the line end. Reads block by block on the threads of the arena.
+/// Counts the words of text files, which are separated by spaces and line ends, or adds up the counts of count files. A
+/// CR before LF of a text belongs to the line end. Reads block by block on the threads of the arena.
 CountedWords collect_words(const WordSource& source, const MemoryPlan& plan, ThreadArena& arena,
                            const core::ProgressSink& progress, const std::stop_token& stop);
 

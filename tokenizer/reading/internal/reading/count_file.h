@@ -7,27 +7,27 @@
 
 namespace dragoman::tokenizer {
 
-/// Reads lines `COUNT<TAB>WORD<LF>`. Whatever is wrong with one is an Error{kBadInput} naming file and line.
+/// Reads lines `COUNT<TAB>WORD<LF>`. Any malformed line is an Error{kBadInput} that names file and line.
 class CountFileReader {
  public:
-  /// Counts of all files together stay below this, so that no sum of them can overflow.
+  /// The sum of the counts of all files must be below this, so that no sum can overflow.
   static constexpr std::uint64_t kMaxOccurrences = std::numeric_limits<std::int64_t>::max();
 
-  /// What a file is called in messages, what its words are, and how many occurrences were counted elsewhere.
+  /// The name of a file for messages, its kind of words, and the number of occurrences counted elsewhere.
   struct Place {
     std::string name;
     std::uint64_t first_line = 0;  ///< from 0
-    bool whole_lines = false;      ///< words may hold spaces
+    bool whole_lines = false;      ///< words may contain spaces
     std::uint64_t counted = 0;
   };
 
   CountFileReader(std::string_view text, Place place) : text_(text), place_(std::move(place)) {}
 
-  /// The next word, or an empty one at the end.
+  /// Returns the next word, or an empty one at the end.
   std::string_view next();
-  /// Of the word that next() gave.
+  /// Returns the count of the word that next() returned.
   std::uint64_t count() const { return count_; }
-  /// The sum of the counts so far.
+  /// Returns the sum of the counts so far.
   std::uint64_t occurrences() const { return occurrences_; }
 
  private:

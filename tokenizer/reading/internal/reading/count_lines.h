@@ -7,8 +7,8 @@
 
 namespace dragoman::tokenizer {
 
-/// The line feeds of a text. In blocks that a byte can count, which compilers make vectors of bytes of; std::count()
-/// takes five times as long.
+/// Counts the line feeds of a text. The counter of a block fits into a byte, so that compilers use vectors of bytes.
+/// std::count() takes five times as long.
 inline std::size_t count_line_feeds(std::string_view text) noexcept {
   constexpr std::size_t kBlock = 240;
   std::size_t count = 0;

@@ -29,8 +29,8 @@ class TableReader {
   WordCount current_{};
 };
 
-/// Joins sources that list words in the order of their bytes into one list of that order; counts of equal words are
-/// added. A source has next(), word(), which stays as it is until the next next(), and count().
+/// Merges sources that list words in the order of their bytes into one such list. Counts of equal words are added. A
+/// source has next(), word(), which is valid until the following next(), and count().
 template <class Source>
 class KWayMerge {
  public:
@@ -50,7 +50,7 @@ class KWayMerge {
     } while (!heads_.empty() && sources_[heads_.front().source].word() == word());
     return true;
   }
-  /// Valid until the next next().
+  /// Valid until the following next().
   std::string_view word() const { return sources_[current_.front()].word(); }
   std::uint64_t count() const { return count_; }
 
@@ -87,7 +87,7 @@ class KWayMerge {
   std::uint64_t count_ = 0;
 };
 
-/// All words of sorted tables in one order.
+/// Lists all words of sorted tables in one order.
 inline KWayMerge<TableReader> merge_tables(WordCounts& counts) {
   std::vector<TableReader> readers;
   for (std::size_t t = 0; t < WordCounts::kTables; ++t) readers.emplace_back(counts.table(t));

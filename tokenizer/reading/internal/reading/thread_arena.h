@@ -12,10 +12,10 @@
 
 namespace dragoman::tokenizer {
 
-/// The threads of one piece of work on a corpus.
+/// The threads that process a corpus.
 class ThreadArena {
  public:
-  /// As core::make_executor().
+  /// `threads` is as for core::make_executor().
   explicit ThreadArena(int threads) : executor_(core::make_executor(threads)) {}
 
   int threads() const { return executor_->threads(); }
@@ -30,12 +30,12 @@ class ThreadArena {
   std::unique_ptr<core::Executor> executor_;
 };
 
-/// Objects of which a thread needs one while it works on a block: as many are made as are at work at the same time. The
-/// one that was given back last comes first, since it is still in a cache. Thread-safe.
+/// Objects of which a thread needs one while it processes a block. Their number is at most the number of concurrent
+/// threads. The most recently released object is used first, since it is still in a cache. Thread-safe.
 template <class T>
 class OnePerThread {
  public:
-  /// Calls body(object) with one that nobody else has, made by make() if there is none.
+  /// Calls body(object) with an object that no other thread uses. If none is free, make() creates one.
   template <class Make, class Body>
   decltype(auto) with(Make&& make, Body&& body) {
     struct Lease {
@@ -43,13 +43,13 @@ class OnePerThread {
       std::unique_ptr<T> object;
       ~Lease() {
         const std::lock_guard lock(pool->mutex_);
-        pool->free_.push_back(std::move(object));  // has room: see take()
+        pool->free_.push_back(std::move(object));  // the capacity was reserved in take()
       }
     };
     const Lease lease{this, take(make)};
     return body(*lease.object);
   }
-  /// All of them, when nobody works.
+  /// Returns all objects. Call it only when no thread uses one.
   const std::vector<std::unique_ptr<T>>& all() const { return free_; }
   std::vector<std::unique_ptr<T>>& all() { return free_; }
 

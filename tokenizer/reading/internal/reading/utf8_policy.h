@@ -8,15 +8,15 @@
 
 namespace dragoman::tokenizer {
 
-/// Looks at the chunks of files, in order, for what is not UTF-8. Chunks end where words or lines do, so no character
-/// reaches over their ends.
+/// Applies the policy for invalid UTF-8 to the chunks of files, in order. Chunks end at the end of words or lines, so
+/// no character spans two chunks.
 class Utf8Policy {
  public:
   explicit Utf8Policy(InvalidUtf8 what) : what_(what) {}
 
-  /// The chunks that follow are of another file.
+  /// Starts another file, to which the next chunks belong.
   void begin_file() noexcept { lines_ = bytes_ = 0; }
-  /// So many bytes of the file come before the next chunk and are in none.
+  /// Skips `bytes` bytes of the file that come before the next chunk and are in no chunk.
   void skip(std::uint64_t bytes) noexcept { bytes_ += bytes; }
   /// Changes the chunk, or throws Error{kBadInput} that names `file`.
   void apply(Chunk& chunk, const std::string& file);

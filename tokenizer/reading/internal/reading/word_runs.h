@@ -14,7 +14,7 @@
 
 namespace dragoman::tokenizer {
 
-/// A file without a name: whatever ends the program, nothing is left of it. A full disk is an Error{kIo} that names the
+/// A file without a name, which disappears however the program ends. A full disk is an Error{kIo} that names the
 /// folder.
 class TemporaryFile {
  public:
@@ -24,7 +24,7 @@ class TemporaryFile {
   ~TemporaryFile();
 
   void append(std::string_view bytes);
-  /// The number of bytes read, 0 at the end. Thread-safe.
+  /// Returns the number of bytes read, 0 at the end. Thread-safe.
   std::size_t read(std::uint64_t offset, char* data, std::size_t size) const;
 
  private:
@@ -33,7 +33,8 @@ class TemporaryFile {
   std::uint64_t size_ = 0;
 };
 
-/// Distinct words with their counts on disk, in the order of their bytes. Its file lives as long as a copy of it.
+/// Distinct words with their counts on disk, in the order of their bytes. The file lives as long as a copy of this
+/// object.
 struct WordRun {
   std::shared_ptr<const TemporaryFile> file;
   std::uint64_t words = 0;
@@ -42,7 +43,7 @@ struct WordRun {
 class RunWriter {
  public:
   explicit RunWriter(const std::filesystem::path& folder);
-  /// Words must come in the order of their bytes, each once.
+  /// Adds a word. Words must be distinct and come in the order of their bytes.
   void add(std::string_view word, std::uint64_t count);
   WordRun finish();
 
@@ -74,8 +75,8 @@ class RunReader {
   std::uint64_t count_ = 0;
 };
 
-/// Words that did not fit in memory: sorted runs on disk. So many are merged into one at a time that few files are open
-/// and their buffers take little memory, however often memory runs out.
+/// Words that did not fit into memory, as sorted runs on disk. kMaxMerged runs are merged at a time, so that few files
+/// are open and their buffers stay small, however often memory runs out.
 class WordRuns {
  public:
   using Merge = KWayMerge<RunReader>;
@@ -83,12 +84,12 @@ class WordRuns {
 
   WordRuns(std::filesystem::path folder, std::stop_token stop) : folder_(std::move(folder)), stop_(std::move(stop)) {}
 
-  /// Writes all words out and leaves the tables empty. Thread-safe.
+  /// Writes all words to disk and clears the tables. Thread-safe.
   void take(WordCounts& counts);
-  /// Thread-safe.
+  /// Adds a run. Thread-safe.
   void add(WordRun run);
   bool empty() const noexcept { return levels_.empty(); }
-  /// All words in one order; takes the runs out.
+  /// Returns all words in one order, and removes the runs.
   Merge merge();
   const std::filesystem::path& folder() const noexcept { return folder_; }
 
@@ -98,7 +99,7 @@ class WordRuns {
   std::filesystem::path folder_;
   std::stop_token stop_;
   std::mutex mutex_;
-  /// Runs that were taken, runs merged of those, runs merged of these, ...
+  /// The runs that were added, runs merged from those, runs merged from the latter, ...
   std::vector<std::vector<WordRun>> levels_;
 };
 

@@ -16,7 +16,7 @@ struct WordCount {
   std::uint64_t count;
 };
 
-/// Distinct words, and how often they occur together.
+/// The number of distinct words, and of their occurrences.
 struct WordTotal {
   std::uint64_t words = 0;
   std::uint64_t occurrences = 0;
@@ -27,43 +27,43 @@ struct WordTotal {
   }
 };
 
-/// What the tables of one thread take together, and may take.
+/// The memory that the tables of one thread use together, and their limit.
 struct TableMemory {
   std::size_t limit = 0;
   std::size_t used = 0;
-  bool full = false;  ///< a table needed more: the words must be taken out before many others come
+  bool full = false;  ///< a table needed more: the words must be removed before many others are added
 };
 
-/// Distinct words with how often they occur: open addressing over entries of 24 bytes that hold short words
-/// themselves. One thread at a time.
+/// Counts distinct words. Open addressing with entries of 24 bytes that contain short words themselves. One thread at a
+/// time.
 class WordTable {
  public:
-  /// With `memory`, which it shares, the table does not grow over the limit until it is nearly bursting.
+  /// With `memory`, which tables share, the table does not grow over the limit until it is almost full.
   explicit WordTable(TableMemory* memory = nullptr) : entries_(kInitialEntries), memory_(memory) {}
 
-  /// Adds `count` (at least 1) to a word that is not empty; `key` is its WordKey.
+  /// Adds `count` (at least 1) to a word that is not empty. `key` must be its WordKey.
   void add(std::string_view word, const WordKey& key, std::uint64_t count);
-  /// Fetches what add() will look at first.
+  /// Prefetches the first entry that add() will read.
   void prefetch(const WordKey& key) const noexcept { __builtin_prefetch(&entries_[key.hash & mask()]); }
-  /// Forgets a word.
+  /// Removes a word.
   void remove(std::string_view word, const WordKey& key) noexcept;
-  /// visit(word, count) of every word, in no particular order. The words lie in this table.
+  /// Calls visit(word, count) for every word, in no particular order. The words refer to memory of this table.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const Entry& entry : entries_)
       if (entry.count != 0) visit(word_of(entry), entry.count);
   }
 
-  /// Forgets the words that occur less often; returns what they were.
+  /// Removes the words that occur less often, and returns their totals.
   WordTotal drop_below(std::uint64_t min_count) noexcept;
-  /// Brings the words into the order of their bytes, in place. Until clear() the table does nothing but list them.
+  /// Sorts the words by their bytes, in place. Until clear(), the table can only list them.
   void sort();
   std::size_t sorted_words() const noexcept { return used_; }
-  /// The i-th word after sort(). It lies in this table.
+  /// Returns the i-th word after sort(). It refers to memory of this table.
   WordCount sorted_word(std::size_t i) const noexcept { return {word_of(entries_[i]), entries_[i].count}; }
-  /// Takes all words out, but keeps the entries for others.
+  /// Removes all words, but keeps the memory of the entries.
   void clear() noexcept;
-  /// No limit from here on.
+  /// Removes the limit.
   void lift_limit() noexcept { memory_ = nullptr; }
   std::size_t entry_bytes() const noexcept { return entries_.size() * sizeof(Entry); }
 
@@ -72,9 +72,9 @@ class WordTable {
   struct Entry {
     std::uint64_t low = 0;
     std::uint64_t high = 0;   ///< 0: free
-    std::uint64_t count = 0;  ///< 0: forgotten, if not free
+    std::uint64_t count = 0;  ///< 0: removed, if not free
   };
-  /// What lies in front of a long word's bytes.
+  /// The header before a long word's bytes.
   struct LongWord {
     std::uint64_t hash;
     std::uint64_t size;
@@ -110,14 +110,14 @@ class WordTable {
   TableMemory* memory_;
 };
 
-/// Distinct words with counts, spread over tables by their hash, so that the counts of several threads can be joined
-/// table by table. One thread at a time.
+/// Distinct words with counts, distributed over tables by their hash, so that the counts of several threads can be
+/// joined table by table. One thread at a time.
 class WordCounts {
  public:
   static constexpr std::size_t kTables = 16;
 
   WordCounts() : tables_(kTables) {}
-  /// With a limit for the bytes of its tables: is_full() says when they have reached it.
+  /// Limits the bytes of the tables. is_full() returns whether they have reached the limit.
   explicit WordCounts(std::size_t limit);
 
   void add(std::string_view word, std::uint64_t count = 1) {
@@ -134,15 +134,16 @@ class WordCounts {
   void for_each(Visit&& visit) const {
     for (const WordTable& table : tables_) table.for_each(visit);
   }
-  /// By falling count; words of equal count in no particular order. The words lie in these tables.
+  /// Sorted by falling count; words of equal count are in no particular order. The words refer to memory of these
+  /// tables.
   std::vector<WordCount> by_count() const;
 
   bool is_full() const noexcept { return memory_ != nullptr && memory_->full; }
-  /// What the tables take, if there is a limit.
+  /// Returns the bytes of the tables, if there is a limit.
   std::size_t bytes() const noexcept { return memory_ != nullptr ? memory_->used : 0; }
   WordTotal drop_below(std::uint64_t min_count) noexcept;
   WordTotal total() const noexcept;
-  /// Takes all words out, but keeps memory for others.
+  /// Removes all words, but keeps memory for others.
   void clear() noexcept;
   void lift_limit() noexcept;
 

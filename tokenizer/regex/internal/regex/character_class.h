@@ -8,16 +8,17 @@
 
 namespace dragoman::tokenizer {
 
-/// The characters that \d, \w and \s match in Oniguruma, by their lower-case letter. Returns nothing for other letters.
-/// In brackets Oniguruma's \w leaves out the numbers of Latin-1 that it matches elsewhere.
+/// Returns the characters that \d, \w and \s match in Oniguruma, given the lower-case letter, or nullopt for other
+/// letters. In brackets, Oniguruma's \w excludes the numbers of Latin-1, which it matches elsewhere.
 std::optional<icu::UnicodeSet> class_of_escape(char letter, bool in_brackets);
-/// What \p{name} stands for: a general category other than C, or a script by its long name; nothing if it is neither.
+/// Returns the characters of \p{name}: a general category except C, or a script by its long name; nullopt if it is
+/// neither.
 std::optional<icu::UnicodeSet> class_of_property(std::string_view name);
 
-/// The length of the character of `characters` that begins at `at`, or 0: at the end of the text, too, and for bytes
-/// that are not UTF-8, which are in no class.
+/// Returns the length of the character of `characters` that begins at `at`. Returns 0 if there is none, at the end of
+/// the text, and for bytes that are not UTF-8, which are in no class.
 std::size_t match_character(const icu::UnicodeSet& characters, std::string_view text, std::size_t at);
-/// Whether a character of `characters` ends at `at`.
+/// Returns whether a character of `characters` ends at `at`.
 bool ends_with_character(const icu::UnicodeSet& characters, std::string_view text, std::size_t at);
 
 }  // namespace dragoman::tokenizer

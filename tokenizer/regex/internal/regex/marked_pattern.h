@@ -6,9 +6,10 @@
 
 namespace dragoman::tokenizer {
 
-/// One regular expression for a tokenizer.json that matches what any of these match, the first of them first: with
-/// `marked`, in text whose spaces have become word marks (U+2581), so that what matched a space there matches a mark,
-/// and nothing else does. Empty if there are none. Throws as parse_pattern(), and for a pattern that names the mark.
+/// Returns one regular expression for a tokenizer.json that matches what any of the patterns matches, with priority for
+/// the first. With `marked`, it is for text whose spaces have become word marks (U+2581): where a pattern matches a
+/// space, the result matches a mark, and it matches marks nowhere else. Empty if there are no patterns. Throws like
+/// parse_pattern(), and for a pattern that contains the mark.
 std::string join_patterns(const std::vector<std::string>& patterns, bool marked);
 
 }  // namespace dragoman::tokenizer

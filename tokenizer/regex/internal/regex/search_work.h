@@ -5,22 +5,22 @@
 
 namespace dragoman::tokenizer {
 
-/// The steps that all searches of one text may take together, forwards and backwards. The budget is linear in the
-/// length of the text. core::default_stop() ends a search within a fraction of a second, however long its text is.
+/// The number of steps that all searches of one text may take together, forwards and backwards. The budget is linear in
+/// the length of the text. core::default_stop() ends a search within a fraction of a second, however long the text is.
 class SearchWork {
  public:
   explicit SearchWork(std::size_t bytes)
       : left_(std::min(kFreeSteps + kStepsPerByte * bytes, kMaxFreeSteps + kStepsPerByteOfLongTexts * bytes)),
         next_check_(left_ - std::min(left_, kStepsBetweenChecks)) {}
 
-  /// Takes `steps` from the budget. Returns false if they are not left, or if a stop was requested.
+  /// Takes `steps` from the budget. Returns false if fewer are left, or if a stop was requested.
   bool take(std::size_t steps = 1) noexcept {
     if (steps > left_) return false;
     left_ -= steps;
     return left_ > next_check_ || may_go_on();
   }
 
-  /// Error{kInterrupted} if take() returned false because a stop was requested.
+  /// Throws Error{kInterrupted} if take() returned false because of a stop request.
   void require_not_stopped() const;
 
  private:

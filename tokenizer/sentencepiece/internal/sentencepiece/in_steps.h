@@ -6,23 +6,23 @@
 #include <dragoman/tokenizer/bpe_definition.h>
 #include <dragoman/tokenizer/unigram_tokenizer.h>
 
-/// SentencePiece's text as steps that follow one another, which is what a tokenizer.json has.
+/// Conversions of SentencePiece's text processing to a sequence of steps, as in a tokenizer.json.
 namespace dragoman::tokenizer {
 
-/// The steps of a normalisation with escaped spaces and without suffixes. The character map, if there is one, is a step
-/// that applies to clusters of characters.
+/// Returns the steps of a normalisation with escaped spaces and without suffixes. A character map becomes a step that
+/// applies to clusters of characters.
 NormalizerSteps normalizer_steps(const SentencePieceNormalization& normalization);
 CharacterText text_in_steps(const SentencePieceText& text);
 
-/// The definition with its text in steps if nothing but a character map keeps it from that, else as it is.
+/// Returns the definition with its text in steps if at most a character map prevents this, else unchanged.
 BpeDefinition in_steps(BpeDefinition definition);
 
-/// Whether in_steps() or write_unigram_as_json() changes how texts are normalised: the library tokenizers looks whole
-/// clusters of characters up in a character map, and drops what its rule does not hold.
+/// Returns whether in_steps() or write_unigram_as_json() changes the normalisation of texts: the library tokenizers
+/// looks whole clusters of characters up in a character map, and drops the characters that its rule does not contain.
 bool maps_clusters(const BpeDefinition& definition);
 bool maps_clusters(const UnigramDefinition& definition);
 
-/// A tokenizer.json of the type Unigram. Throws Error{kUnsupported} for a model that has no such form.
+/// Returns a tokenizer.json of the type Unigram. Throws Error{kUnsupported} for a model that it cannot represent.
 std::string write_unigram_as_json(const UnigramDefinition& definition);
 
 }  // namespace dragoman::tokenizer

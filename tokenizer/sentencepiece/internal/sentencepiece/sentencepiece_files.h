@@ -14,31 +14,31 @@
 
 namespace dragoman::tokenizer {
 
-/// The pieces that texts may become, as `spm_encode --vocabulary` has them: others are unused pieces, but for single
+/// The pieces that texts may become, as for `spm_encode --vocabulary`. Other pieces are unused, except single
 /// characters, user-defined symbols and special pieces.
 using VocabularyOfTexts = std::unordered_set<std::string, core::TextHash, std::equal_to<>>;
 
-/// Reads a SentencePiece `.model` of type BPE. Ids are places in the file. `name`
-/// begins every message. Throws Error{kBadInput} for a damaged file and Error{kUnsupported}, with the reason, for one
-/// whose ids we could not give exactly.
+/// Reads a SentencePiece `.model` of type BPE. Ids are positions in the file. Every message begins with `name`. Throws
+/// Error{kBadInput} for a damaged file, and Error{kUnsupported} with the reason for one whose ids cannot be reproduced
+/// exactly.
 BpeDefinition read_sentencepiece(std::string_view model, const std::string& name,
                                  const VocabularyOfTexts* vocabulary = nullptr);
 
-/// The tokenizer of a SentencePiece `.model` of type BPE or unigram. If only so many of its pieces are `listed`, the
-/// others are the unknown piece, and unknown characters may be a piece by their text (unigram only). Throws as
-/// read_sentencepiece() does, and Error{kInvalidArgument} for a number that the model has not.
+/// Returns the tokenizer of a SentencePiece `.model` of type BPE or unigram. If only the first `listed` pieces are
+/// listed, the others become the unknown piece, and unknown characters may become a piece by their text (unigram only).
+/// Throws like read_sentencepiece(), and Error{kInvalidArgument} if `listed` is not valid for the model.
 std::unique_ptr<Tokenizer> open_sentencepiece(std::string_view model, const std::string& name,
                                               std::optional<std::int32_t> listed = std::nullopt,
                                               const VocabularyOfTexts* vocabulary = nullptr);
 
-/// The model of a `.model` of type unigram; null for another type. Throws as read_sentencepiece() does.
+/// Reads a `.model` of type unigram. Returns nullopt for another type. Throws like read_sentencepiece().
 std::optional<UnigramDefinition> read_sentencepiece_unigram(std::string_view model, const std::string& name,
                                                             const VocabularyOfTexts* vocabulary = nullptr);
 
-/// What escapes only the word mark is written without that. Throws Error{kUnsupported}.
+/// Returns the serialised model. If only the word mark is escaped, the escape is dropped. Throws Error{kUnsupported}.
 std::string write_sentencepiece(const BpeDefinition& definition);
 
-/// A model of type unigram. Throws Error{kUnsupported}.
+/// Returns a serialised model of type unigram. Throws Error{kUnsupported}.
 std::string write_sentencepiece_unigram(const UnigramDefinition& definition);
 
 }  // namespace dragoman::tokenizer

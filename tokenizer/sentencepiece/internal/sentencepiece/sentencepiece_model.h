@@ -9,7 +9,7 @@
 
 namespace dragoman::tokenizer {
 
-/// A SentencePiece `.model` as it stands in the file (sentencepiece_model.proto), without what we have no use for.
+/// The contents of a SentencePiece `.model` (sentencepiece_model.proto), without fields that are not used here.
 struct SentencePieceModel {
   enum PieceType : std::uint64_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
   enum ModelType : std::uint64_t { kUnigram = 1, kBpe = 2, kChar = 4 };
@@ -25,30 +25,30 @@ struct SentencePieceModel {
   bool space_as_suffix = false;
   std::string unknown_surface = " \xE2\x81\x87 ";
   std::string normalizer_name;
-  std::string character_map;  ///< serialised; empty: none
+  std::string character_map;  ///< serialised; empty if there is none
   bool denormalizer = false;
   bool dummy_prefix = true;
   bool remove_extra_spaces = true;
   bool escape_spaces = true;
 };
 
-/// Numbers of fields: of the file, and of trainer_spec.
+/// Field numbers of the file, and of trainer_spec.
 namespace model_fields {
 inline constexpr std::uint32_t kPieces = 1, kTrainer = 2;
 inline constexpr std::uint32_t kVocabularySize = 4;
 }  // namespace model_fields
 
-/// `name` begins every message. Throws Error{kBadInput}, with the offset, for bytes that are not such a file.
+/// Every message begins with `name`. Throws Error{kBadInput} with the offset for bytes that are not such a file.
 SentencePieceModel parse_sentencepiece_model(std::string_view bytes, const std::string& name);
 
-/// Throws Error{kUnsupported}, naming the piece, for a model that the SentencePiece library would refuse to open.
+/// Throws Error{kUnsupported} that names the piece for a model that the SentencePiece library would reject.
 void check_library_opens(const SentencePieceModel& model);
 
 std::string serialize(const SentencePieceModel& model);
-/// The next piece of a model.
+/// Writes the next piece of a model.
 void write_piece(const SentencePieceModel::Piece& piece, WireWriter& file);
 
-/// "unigram", "bpe", "word", "char".
+/// Returns "unigram", "bpe", "word" or "char".
 std::string_view name_of_model_type(std::uint64_t type) noexcept;
 
 }  // namespace dragoman::tokenizer
