@@ -10,10 +10,11 @@
 namespace dragoman::tokenizer {
 namespace {
 
-/// So many that an encoder's memory of words pays, so few that all threads get some of a small batch.
+/// Large enough that an encoder's cache of words pays off, and small enough that a small batch is divided among all
+/// threads.
 constexpr std::int64_t kTextsOfABlock = 64;
 
-/// As many encoders as are in use at once: each remembers the words that it has met.
+/// A pool with one encoder per concurrent user. Each encoder keeps its cache of words.
 class EncoderPool {
  public:
   EncoderPool(const Tokenizer& tokenizer, const EncodeOptions& options) : tokenizer_(tokenizer), options_(options) {}
@@ -37,13 +38,13 @@ class EncoderPool {
   std::vector<std::unique_ptr<TextEncoder>> free_;
 };
 
-/// What becomes of a block of texts: their ids, or the error of the first that has one.
+/// The result for a block of texts: their ids, or the error of the first text that has one.
 struct Block {
   EncodedTexts encoded;
   std::optional<core::Error> error;
 };
 
-/// Finds the text that cannot be encoded.
+/// Returns the error of the first text that cannot be encoded.
 std::optional<core::Error> first_error(TextEncoder& encoder, std::span<const std::string_view> texts, std::size_t first,
                                        std::uint64_t first_line) {
   std::vector<std::int32_t> ids;

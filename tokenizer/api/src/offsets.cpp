@@ -32,7 +32,7 @@ Range pieces_of_text(std::span<const Piece> pieces, Range text) {
   while (begin > 0 && pieces[begin - 1].begin == pieces[begin - 1].end && pieces[begin - 1].end == pieces[begin].begin)
     --begin;
   const auto last = std::ranges::partition_point(pieces, [&](const Piece& piece) { return piece.begin < text.end; });
-  // Pieces without bytes where the range ends go with what is behind, unless that is nothing.
+  // Pieces without bytes at the end of the range belong to the next piece, unless there is none.
   const std::size_t end = text.end == size ? pieces.size() : static_cast<std::size_t>(last - pieces.begin());
   return {begin, end};
 }

@@ -23,7 +23,7 @@ class PatientDecoder final : public StreamingDecoder {
  public:
   explicit PatientDecoder(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
   void decode(std::int32_t id, std::string& /*text*/) override {
-    tokenizer_.piece(id);  // throws for an id that there is not
+    tokenizer_.piece(id);  // throws for an invalid id
     ids_.push_back(id);
   }
   void finish(std::string& text) override {

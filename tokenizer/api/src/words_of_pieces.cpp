@@ -7,7 +7,7 @@ namespace {
 
 using core::TextRange;
 
-/// The words that hold any of the bytes of a piece.
+/// Returns the words that contain any of the bytes of a piece.
 TextRange touched_words(const Piece& piece, const std::vector<TextRange>& words) {
   const auto begin =
       std::partition_point(words.begin(), words.end(), [&](const TextRange& word) { return word.end <= piece.begin; });

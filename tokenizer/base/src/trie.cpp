@@ -4,7 +4,7 @@
 
 namespace dragoman::tokenizer {
 
-/// The entries [begin, end) share their first `depth` bytes.
+/// The entries [begin, end), which share their first `depth` bytes.
 struct Trie::Range {
   std::size_t begin;
   std::size_t end;

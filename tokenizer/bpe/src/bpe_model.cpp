@@ -18,10 +18,10 @@ using core::ErrorCode;
 using core::Quoted;
 using core::require;
 
-/// Symbols count the bytes that they span, and places of symbols, in 32 bits.
+/// The bytes that symbols cover, and the positions of symbols, are stored in 32 bits.
 constexpr std::size_t kMaxWordBytes = 0xFFFFFFFE;
 
-/// The added token with each id, or null.
+/// Returns for each id the added token, or nullptr.
 std::vector<const AddedToken*> added_by_id(const BpeDefinition& definition) {
   std::vector<const AddedToken*> added(definition.pieces.size(), nullptr);
   for (const AddedToken& token : definition.added_tokens) added[index(token.id)] = &token;
@@ -138,7 +138,7 @@ void BpeModel::check_and_index_merges(const std::string& name) {
     const std::string& right = d.pieces[index(merge.right)];
     require(left.size() + right.size() == result.size() && result.starts_with(left) && result.ends_with(right),
             ErrorCode::kBadInput, "{}: merge {} does not spell its result {}", name, rank, Quoted{result});
-    // Otherwise ordinary text could turn into a token that means something else.
+    // Otherwise ordinary text could become a token with a special meaning.
     require(added[index(merge.result)] == nullptr, ErrorCode::kBadInput, "{}: merge {} spells the added token {}", name,
             rank, Quoted{result});
     require(!byte_fallback_ || !byte_of_piece(result), ErrorCode::kBadInput, "{}: merge {} spells the byte piece {}",
@@ -219,7 +219,7 @@ std::vector<bool> BpeModel::find_whole_words() const {
 }
 
 std::int32_t BpeModel::whole_word(std::string_view word, WordBuffers& buffers) const {
-  if (definition_->ignore_merges) return vocabulary_.find(word);  // without the suffix, as the library tokenizers does
+  if (definition_->ignore_merges) return vocabulary_.find(word);  // without the suffix, as in the library tokenizers
   if (!suffix_.empty()) {
     buffers.suffixed.assign(word).append(suffix_);
     word = buffers.suffixed;
@@ -266,7 +266,7 @@ bool BpeModel::merge_linear(std::vector<Symbol>& word) const {
   return linear_.get(make).merge(word).has_value();
 }
 
-/// What stands in front of a suffix that merged with nothing takes its final form.
+/// Removes a suffix that merged with nothing. The piece before it takes its final form.
 void BpeModel::drop_end_of_word(std::vector<Symbol>& out) const {
   if (out.size() < 2 || out.back().id != end_of_word_) return;
   out.pop_back();

@@ -9,7 +9,7 @@
 #include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/word_mark.h>
 
-/// Words to the symbols that merges begin with.
+/// The functions of BpeModel that split words into the initial symbols of the merges.
 namespace dragoman::tokenizer {
 namespace {
 
@@ -22,7 +22,7 @@ std::string describe_character(std::string_view character) {
                  : fmt::format("byte 0x{:02X}", static_cast<unsigned char>(character[0]));
 }
 
-/// core::decode_utf8(), with what most characters are in line: ASCII, and three bytes up to U+D7FF.
+/// core::decode_utf8() with the most frequent cases inline: ASCII, and three bytes up to U+D7FF.
 core::DecodedCharacter decode(std::string_view text, std::size_t i) noexcept {
   const auto first = static_cast<unsigned char>(text[i]);
   if (first < 0x80) return {first, 1, true};
@@ -70,8 +70,8 @@ void BpeModel::split_characters(std::string_view word, std::vector<Symbol>& out)
   if (end_of_word_ >= 0) out.push_back({end_of_word_, 0});
 }
 
-/// As the library tokenizers: an unknown token waits for the next character that has a piece or is unknown, too, and
-/// bytes do not wait for it.
+/// As in the library tokenizers, an unknown token is held back until the next character that has a piece or is unknown
+/// too. Bytes are written before it.
 void BpeModel::split_with_few_bytes(std::string_view word, std::vector<Symbol>& out) const {
   std::vector<Symbol> unknown;
   for (std::size_t i = 0; i < word.size();) {
@@ -91,8 +91,8 @@ void BpeModel::split_with_few_bytes(std::string_view word, std::vector<Symbol>& 
   out.insert(out.end(), unknown.begin(), unknown.end());
 }
 
-/// Writes the bytes of a character and, of the last one, of the suffix. False: one of them has no piece, or there is no
-/// byte fallback.
+/// Writes the bytes of a character and, for the last one, of the suffix. Returns false if one of them has no piece, or
+/// if there is no byte fallback.
 bool BpeModel::add_bytes(std::string_view character, bool last, std::vector<Symbol>& out) const {
   if (!byte_fallback_) return false;
   const std::size_t before = out.size();

@@ -30,7 +30,7 @@ struct BpeTokenizer::Impl {
     if (const auto* text = std::get_if<SentencePieceText>(&definition.text)) list_decoded_pieces(*text);
   }
 
-  /// Special tokens, the unknown one too, decode to nothing, as in all files of merges.
+  /// Special tokens, including the unknown one, decode to nothing, as in all merges files.
   void list_decoded_pieces(const SentencePieceText& text) {
     using Kind = DecodedPiece::Kind;
     for (std::size_t id = 0; id < definition.pieces.size(); ++id) {
@@ -45,7 +45,7 @@ struct BpeTokenizer::Impl {
     }
   }
 
-  /// Another piece may look the same, where a text holds the mark itself; the first one is found.
+  /// If a text contains the mark itself, another piece may look the same. Look-ups then find the first one.
   void show_continuation_marks(const SuffixedText& text) {
     for (std::size_t id = 0; id < definition.pieces.size(); ++id) {
       std::string piece = definition.pieces[id];
@@ -59,7 +59,7 @@ struct BpeTokenizer::Impl {
     for (std::size_t id = 0; id < shown.size(); ++id) shown_ids->add(static_cast<std::int32_t>(id));
   }
 
-  /// Made when the first text is decoded: encoding does without it.
+  /// Created when the first text is decoded, since encoding does not need it.
   const BpeDecoder& decoder() const {
     return lazy_decoder.get([this] { return BpeDecoder(definition); });
   }
@@ -71,8 +71,8 @@ struct BpeTokenizer::Impl {
   core::Lazy<BpeDecoder> lazy_decoder;
   std::vector<bool> special;
   std::vector<std::string> shown;         // by id, with continuation marks; empty if there are none
-  std::optional<PieceTable<>> shown_ids;  // of `shown`
-  std::vector<DecodedPiece> decoded;      // by id, of a SentencePieceText, else empty
+  std::optional<PieceTable<>> shown_ids;  // for `shown`
+  std::vector<DecodedPiece> decoded;      // by id, for a SentencePieceText, else empty
 };
 
 BpeTokenizer::BpeTokenizer(BpeDefinition definition, const std::string& name)

@@ -16,7 +16,7 @@ void PreTokenEncoder::append_word(std::string_view word, std::vector<std::int32_
   const std::uint8_t* known = word.empty() ? nullptr : cache_.find(word, key, nullptr);
   if (known != nullptr) return PackedIds(known).append_to(ids);
   if (options_.mode == EncodingMode::kExact)
-    model_.encode_rare_word(word, buffers_);  // common words are remembered
+    model_.encode_rare_word(word, buffers_);  // common words are cached
   else
     model_.encode_word(word, options_, buffers_);
   const std::size_t first = ids.size();

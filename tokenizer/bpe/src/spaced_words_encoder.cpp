@@ -11,17 +11,17 @@
 namespace dragoman::tokenizer {
 namespace {
 
-/// How many words wait at most: so many that there are enough new ones to merge together.
+/// The maximum number of waiting words, large enough that there are many new ones to merge together.
 constexpr std::size_t kBlock = 512;
-/// How many words are looked up at a time.
+/// The number of words that are looked up at a time.
 constexpr std::size_t kGroup = 32;
-/// In how many lines the bytes behind the end of a line are looked for: one is enough, or lines are short.
+/// The number of lines that are searched for the bytes after the end of a line: one is enough unless lines are short.
 constexpr std::size_t kLinesAhead = 4;
-/// Words of more bytes have more symbols, with their mark, than a group takes.
+/// Longer words may have more symbols, including their mark, than a group accepts.
 constexpr std::size_t kMaxBytesTogether = 4 * (WordGroup::kMaxSymbols - 1);
 
-/// How many bytes may be read from the first text on: lines lie one behind the other, with a line feed between them.
-/// Others may lie anywhere, or nowhere if they are empty, so addresses are compared as numbers.
+/// Returns the number of bytes that may be read from the first text on. Lines are adjacent, with a line feed between
+/// them. Other texts may be anywhere, or nowhere if they are empty, so addresses are compared as integers.
 std::size_t readable_bytes(std::span<const std::string_view> texts) {
   const auto address = [](const char* at) { return reinterpret_cast<std::uintptr_t>(at); };
   std::string_view last = texts.front();
@@ -67,7 +67,8 @@ SpacedWordsEncoder::SpacedWordsEncoder(const BpeDefinition& definition, const Pr
     mark_ids_.resize(std::max(WordCache::kMaxBytes, PackedIds::bytes(mark.size())));
     PackedIds::pack(mark, mark_ids_.data());
   } catch (const core::Error&) {
-    // The vocabulary cannot spell it. That is a fault of the first text with a space too many, if one comes.
+    // The vocabulary cannot spell the mark. The error is reported for the first text with a superfluous space, if there
+    // is one.
     mark_ids_.clear();
   }
 }
@@ -88,15 +89,15 @@ void SpacedWordsEncoder::encode_all(std::span<const std::string_view> texts, std
   flush({out.ids, &out.offsets});
 }
 
-/// The last call may have been left by an exception.
+/// Resets the state, since an exception may have ended the last call.
 void SpacedWordsEncoder::begin() {
   waiting_ = 0;
   new_words_ = 0;
   ends_.clear();
 }
 
-/// Whether a word is known cannot be foretold, so nothing branches on it, and nothing is stored at a place that depends
-/// on it, until a group of words is looked up.
+/// Whether a word is known is unpredictable. Until a group of words is looked up, no branch and no store address
+/// depends on it.
 void SpacedWordsEncoder::add_words(std::string_view text, std::size_t readable, const Output& output) {
   static constexpr std::uint8_t kNew = 0;
   const std::uint8_t* mark = mark_ids_.empty() ? &kNew : mark_ids_.data();
@@ -135,7 +136,7 @@ void SpacedWordsEncoder::add_words(std::string_view text, std::size_t readable, 
 void SpacedWordsEncoder::flush(const Output& output) {
   encode_new();
   write(output);
-  // Not before: an entry that was found must stay as it is until its ids are written.
+  // Only now, because the entries that were found must be unchanged until their ids are written.
   for (std::size_t i = 0; i < new_words_; ++i) {
     const PackedIds ids(new_ids_[i].bytes);
     if (ids.size() != NewIds::kElsewhere) cache_.insert(new_[i].word.text(), new_[i].word.key, ids);
@@ -143,9 +144,9 @@ void SpacedWordsEncoder::flush(const Output& output) {
   begin();
 }
 
-/// Appends the ids of the words that wait, and ends the texts that end among them.
+/// Appends the ids of the waiting words, and ends the texts that end among them.
 void SpacedWordsEncoder::write(const Output& output) const {
-  constexpr std::size_t kAtOnce = 4;  // ids of a word that are written, be they fewer: most have no more
+  constexpr std::size_t kAtOnce = 4;  // the number of ids that are always written; most words have no more
   std::size_t at = output.ids.size();
   std::size_t size = at + kAtOnce;
   for (std::size_t i = 0; i < waiting_; ++i) size += PackedIds(words_[i]).size();
@@ -241,7 +242,7 @@ std::vector<std::int32_t> SpacedWordsEncoder::encode_alone(std::string_view word
 
 void SpacedWordsEncoder::append_pre_token(std::string_view text, std::vector<std::int32_t>& ids) {
   if (options_.mode == EncodingMode::kExact)
-    model_.encode_rare_word(text, buffers_);  // common words are whole pieces, but those are remembered
+    model_.encode_rare_word(text, buffers_);  // common words are whole pieces, but these are cached
   else
     model_.encode_word(text, options_, buffers_);
   for (const Symbol& symbol : buffers_.word) ids.push_back(symbol.id);

@@ -19,7 +19,7 @@ void RecentWords<kUnits>::insert(std::uint64_t hash, const Entry& entry) {
   if (in_sample(hash) && forgotten(hash) == static_cast<std::uint32_t>(hash)) ++returned_;
   put(hash, entry);
   if (++inserted_ < 2 * capacity()) return;
-  // One in four: so many words the next size would have to spare their merging to be worth its misses.
+  // One in four: the next size must save this number of merges to compensate for its cache misses.
   const bool many_returned = returned_ * kSample * 4 > inserted_;
   if (sets_.size() < kUsualSets || (many_returned && sets_.size() < kMaxSets)) grow();
   inserted_ = 0;

@@ -23,7 +23,7 @@ bool is_in(char32_t c, char32_t first, char32_t last) {
 
 constexpr std::uint8_t kOldTables = 8;
 constexpr std::uint8_t kMarkTables = 9;
-/// Sharada's sandhi mark was punctuation until Unicode 11.
+/// Sharada's sandhi mark, punctuation until Unicode 11.
 constexpr char32_t kSandhiMark = 0x111C9;
 
 }  // namespace

@@ -27,7 +27,7 @@ std::vector<const ComposedToken*> tokens_of(const ComposedDefinition& definition
   return tokens;
 }
 
-/// What is looked for of tokens that are matched in normalised text.
+/// Returns the texts to find for tokens that are matched in normalised text.
 std::vector<std::string> parts_of(const std::vector<const ComposedToken*>& tokens, const TextNormalizer* normalizer) {
   std::vector<std::string> texts;
   for (const ComposedToken* token : tokens)
@@ -120,7 +120,7 @@ struct ComposedTokenizer::Impl {
   std::vector<bool> special;
 };
 
-/// Looks words up before it asks the model.
+/// Looks words up in a cache before it calls the model.
 class ComposedTokenizer::Encoder final : public TextEncoder {
  public:
   Encoder(const Impl& impl, const EncodeOptions& options)
@@ -151,7 +151,7 @@ class ComposedTokenizer::Encoder final : public TextEncoder {
     if (!random && encoded.size() <= PackedIds::most(sizeof packed))
       cache_.insert(word, key, PackedIds::pack(encoded, packed));
   }
-  /// The random numbers of a line begin anew.
+  /// Restarts the random numbers for a line.
   void restart_draws() {
     if (options_.mode == EncodingMode::kDropout) buffers_ = impl_.model->make_buffers();
   }

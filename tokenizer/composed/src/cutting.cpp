@@ -19,7 +19,7 @@ namespace {
 using CutKind = PreTokenizerStep::Kind;
 using Part = CutText::Part;
 
-/// A stretch of a part that a pattern matches, or one between matches.
+/// A stretch of a part: a match of a pattern, or the text between matches.
 struct Stretch {
   std::size_t begin;
   std::size_t end;
@@ -27,7 +27,7 @@ struct Stretch {
 };
 using Stretches = std::vector<Stretch>;
 
-/// Cuts a part into what matches and what does not.
+/// Splits a part into matches and the text between them.
 using FindStretches = core::FunctionRef<void(std::string_view part, Stretches& out)>;
 
 void add_match(Stretches& out, std::size_t begin, std::size_t end) {
@@ -58,7 +58,7 @@ void find_characters(std::string_view part, Stretches& out, Predicate&& matches)
   add_rest(out, part.size());
 }
 
-/// Runs of word characters, and runs of what is neither that nor white space; the rest vanishes.
+/// Splits into runs of word characters and runs of other characters. White space is removed.
 void find_words(std::string_view part, Stretches& out) {
   enum class Run { kNone, kWord, kOther };
   const auto run_of = [&](const core::DecodedCharacter& c) {
@@ -152,7 +152,7 @@ void split_parts(CutText& text, SplitBehavior behavior, bool invert, FindStretch
   text.whole = false;
 }
 
-/// Changes the text of each part: rewrite(part, out).
+/// Replaces the text of each part by calling rewrite(part, out).
 template <class Rewrite>
 void rewrite_parts(CutText& text, Rewrite&& rewrite) {
   Rewriter out(text.text, most_normalised(text.text.text.size()));

@@ -22,7 +22,7 @@ void require_room(std::size_t size, std::size_t limit) {
                 kMaxGrowth);
 }
 
-/// Of at most `limit` bytes: a step may write much more than it reads.
+/// The result has at most `limit` bytes, because a step may write much more than it reads.
 void replace_all(std::string& text, std::string_view pattern, std::string_view content, std::size_t limit) {
   std::size_t at = pattern.empty() ? std::string::npos : text.find(pattern);
   if (at == std::string::npos) return;
@@ -47,7 +47,7 @@ void replace_matches(std::string& text, const Matcher& matcher, std::string_view
   text = result.append(text, kept);
 }
 
-/// Bytes that are not UTF-8 become U+FFFD, each of the run they stand in.
+/// In a run of bytes that is not UTF-8, each byte becomes U+FFFD.
 Texts join_bytes(const Texts& texts) {
   constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
   Texts result;
@@ -89,13 +89,13 @@ void strip(std::string& text, const DecoderStep& step) {
   text = text.substr(begin, end - begin);
 }
 
-/// What BERT's tokenizer does about spaces in front of punctuation and contractions.
+/// Removes spaces before punctuation and contractions like BERT's tokenizer.
 void clean_up(std::string& text) {
   static constexpr std::pair<std::string_view, std::string_view> kRules[] = {
       {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
       {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
   for (const auto& [pattern, content] : kRules)
-    replace_all(text, pattern, content, std::string::npos);  // none is longer than its pattern
+    replace_all(text, pattern, content, std::string::npos);  // no replacement is longer than its pattern
 }
 
 void join_word_pieces(Texts& texts, const DecoderStep& step) {

@@ -62,7 +62,7 @@ AlignedText change_characters(StepKind kind, const AlignedText& in, std::size_t 
     const Change change = c.valid ? change_of(kind, c.code_point) : Change::kKeep;
     if (change == Change::kSpace || change == Change::kSpaced) out.put(" ", at);
     if (change == Change::kKeep || change == Change::kSpaced) out.keep(at, at + c.length);
-    // This space stands for nothing before the next character, so the bytes stay those of the Han character.
+    // This space belongs to the next character and represents no bytes, so the bytes still belong to the Han character.
     if (change == Change::kSpaced) out.put(" ", at + c.length);
     at += c.length;
   }

@@ -36,7 +36,7 @@ TokenFinder::TokenFinder(std::vector<const ComposedToken*> tokens, const std::ve
   std::vector<Trie::Entry> entries;
   std::set<std::string_view> seen;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    // Normalisation may make one text of two, or nothing of one.
+    // Normalisation may make two texts equal, or a text empty.
     if (texts[i].empty() || !seen.insert(texts[i]).second) continue;
     entries.emplace_back(texts[i], static_cast<std::int32_t>(tokens_.size()));
     tokens_.push_back(*tokens[i]);
@@ -46,7 +46,7 @@ TokenFinder::TokenFinder(std::vector<const ComposedToken*> tokens, const std::ve
 
 void TokenFinder::for_each(std::string_view text, bool with_special,
                            core::FunctionRef<void(std::int32_t, std::size_t, std::size_t)> visit) const {
-  std::size_t given = 0;  // the end of what has been visited
+  std::size_t given = 0;  // the end of the visited text
   for (std::size_t at = 0; at < text.size() && !trie_.empty();) {
     const Trie::Match match = trie_.longest_prefix(text.substr(at));
     if (match.value < 0) {

@@ -57,7 +57,8 @@ class MergingModel final : public WordModel {
   BpeModel model_;
 };
 
-/// In double precision, as the library has them; that of SentencePiece's files is UnigramModel.
+/// A unigram model in double precision, as in the library tokenizers. UnigramModel is the one for SentencePiece's
+/// files.
 class UnigramWords final : public WordModel {
  public:
   UnigramWords(const ComposedDefinition& definition, const UnigramOfWords& unigram, const std::string& name)
@@ -93,7 +94,7 @@ class UnigramWords final : public WordModel {
     for (std::size_t i = lattice.cuts.size(); i > 0; --i) {
       const std::size_t begin = lattice.cuts[i - 1].begin;
       const bool unknown = lattice.cuts[i - 1].id == unigram_.unknown;
-      // A run of unknown characters is one, which may be a piece after all.
+      // A run of unknown characters is one segment, which may be a piece after all.
       while (unknown && i > 1 && lattice.cuts[i - 2].id == unigram_.unknown) --i;
       end = i > 1 ? lattice.cuts[i - 2].begin : word.size();
       if (unknown)
@@ -179,7 +180,7 @@ class WordPieceModel final : public WordModel {
   }
 
  private:
-  /// Of the pieces that begin with a prefix, what follows it. A piece that is the prefix alone stands for nothing.
+  /// Returns the remainders of the pieces that begin with a prefix. A piece that equals the prefix is ignored.
   static Trie entries_of(const ComposedDefinition& definition, std::string_view prefix) {
     std::vector<Trie::Entry> entries;
     for (std::size_t id = 0; id < definition.pieces.size(); ++id) {
@@ -190,7 +191,7 @@ class WordPieceModel final : public WordModel {
     return Trie(std::move(entries));
   }
 
-  /// A piece ends where a character does.
+  /// A piece must end at a character boundary.
   static Trie::Match longest(const Trie& trie, std::string_view text) {
     Trie::Match best;
     trie.for_each_prefix(text, [&](std::int32_t id, std::size_t length) {

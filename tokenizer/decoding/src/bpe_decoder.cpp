@@ -10,7 +10,7 @@
 namespace dragoman::tokenizer {
 namespace {
 
-/// Replacements read from a hostile file could make a piece as long as memory is large.
+/// Limits the length of pieces, which the replacements of a hostile file could otherwise make as large as the memory.
 constexpr std::size_t kMaxGrowth = 64;
 
 std::string replace_all(const std::string& text, const Replacement& replacement, std::size_t limit) {
@@ -55,7 +55,7 @@ std::string surface_of(const std::string& piece, const SentencePieceText&) {
   return piece;  // SentencePieceDecoder does the rest
 }
 
-/// Whether the first piece of a text loses its mark.
+/// Returns whether the first piece of a text loses its mark.
 bool loses_first_mark(const TextDefinition& text) {
   const auto* characters = std::get_if<CharacterText>(&text);
   const auto* decoder = characters == nullptr ? nullptr : std::get_if<MetaspaceDecoder>(&characters->decoder);
@@ -128,7 +128,7 @@ std::string BpeDecoder::decode(std::span<const std::int32_t> ids) const {
   std::string_view rest = text;
   for (std::size_t i = 0; i < strip_count_ && !strip_.empty() && rest.starts_with(strip_); ++i)
     rest.remove_prefix(strip_.size());
-  text.erase(0, text.size() - rest.size());  // at once: a text may be all spaces
+  text.erase(0, text.size() - rest.size());  // in one step, since a text may consist of spaces
   return text;
 }
 
@@ -138,7 +138,7 @@ bool BpeDecoder::ends_with_a_word(std::span<const std::int32_t> ids) const {
   return false;
 }
 
-/// The stretch after a symbol was encoded like a text of its own, with a word mark in front that stands for no space.
+/// The text after a symbol was encoded like a separate text, with a leading word mark that represents no space.
 std::string BpeDecoder::drop_space_after_symbols(const std::string& text) const {
   std::string result;
   std::size_t begin = 0;

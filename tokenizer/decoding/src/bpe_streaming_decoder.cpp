@@ -11,13 +11,14 @@
 namespace dragoman::tokenizer {
 namespace {
 
-/// How many bytes at the end of the text may be the beginning of a character: such that some continuation is valid.
+/// Returns the number of bytes at the end of the text that may be the beginning of a character.
 std::size_t unfinished_bytes(std::string_view text) {
   constexpr std::size_t kMax = 3;
   for (std::size_t count = std::min(kMax, text.size()); count > 0; --count) {
     const std::string_view tail = text.substr(text.size() - count);
     const core::DecodedCharacter c = core::decode_utf8(tail, 0);
-    // An ill-formed sequence is as long as what could begin a character, so one that ends the text may yet become one.
+    // An ill-formed sequence is as long as its valid prefix of a character, so one at the end of the text may be
+    // completed.
     if (!c.valid && c.length == count && core::utf8_length(static_cast<unsigned char>(tail[0])) > count) return count;
   }
   return 0;
@@ -56,7 +57,7 @@ void BpeStreamingDecoder::add_surface(std::string_view surface, bool ends_word, 
 }
 
 void BpeStreamingDecoder::finish(std::string& text) {
-  if (!escaped_.empty()) add_unescaped(std::exchange(escaped_, {}), text);  // it is no escape
+  if (!escaped_.empty()) add_unescaped(std::exchange(escaped_, {}), text);  // it is not an escape
   strip_start(false);
   text += waiting_;
   waiting_.clear();
@@ -88,12 +89,12 @@ void BpeStreamingDecoder::drop_spaces_after_symbols(std::string_view joined) {
     if (c != ' ' || !decoder_.symbols().has_end_of(before_)) waiting_ += c;
     before_ += c;
   }
-  // Now and then, so that each byte is moved once.
+  // Done rarely, so that each byte is moved about once.
   const std::size_t longest = decoder_.symbols().longest();
   if (before_.size() > 2 * longest + 64) before_.erase(0, before_.size() - longest);
 }
 
-/// Takes off what goes at the start; false while that is open because `more` may come.
+/// Removes the prefix to strip. Returns false while the result depends on text that may still come (`more`).
 bool BpeStreamingDecoder::strip_start(bool more) {
   const std::string& strip = decoder_.strip();
   while (stripping_ && stripped_ < decoder_.strip_count() && !strip.empty() && waiting_.starts_with(strip)) {

@@ -60,13 +60,14 @@ void SentencePieceDecoder::add_piece(std::string_view piece, std::string& text) 
   append(piece, text);
 }
 
-/// Bytes that are no character become U+FFFD, one by one; those that may become one wait while `more` may come.
+/// Bytes that are not a character become U+FFFD, one by one. Bytes that may still become one are held back while `more`
+/// may come.
 void SentencePieceDecoder::give_characters(bool more, std::string& text) {
   std::size_t begin = 0;
   while (begin < bytes_.size()) {
     const std::string_view rest = std::string_view(bytes_).substr(begin);
     const core::DecodedCharacter character = core::decode_utf8(rest, 0);
-    // An ill-formed sequence is as long as what could begin a character.
+    // An ill-formed sequence is as long as its valid prefix of a character.
     const bool open = !character.valid && character.length == rest.size() &&
                       core::utf8_length(static_cast<unsigned char>(rest[0])) > rest.size();
     if (open && more) break;

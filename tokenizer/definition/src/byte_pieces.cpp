@@ -20,7 +20,7 @@ constexpr bool prints_as_itself(unsigned byte) {
   return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
 }
 
-/// Bytes that print stand for themselves (as Latin-1), the others for U+0100, U+0101, ... in their order.
+/// Printable bytes represent themselves (as Latin-1). The others become U+0100, U+0101, ... in order.
 constexpr std::array<char32_t, 256> make_byte_alphabet() {
   std::array<char32_t, 256> alphabet{};
   char32_t next = 0x100;

@@ -12,9 +12,9 @@ using core::ErrorCode;
 using core::require;
 using Kind = NormalizerStep::Kind;
 
-constexpr char32_t kFirst = 0x2400;         // in front of a special token's number
-constexpr char32_t kEscapeItself = 0x241A;  // what stands behind U+241B for U+241B
-constexpr char32_t kMark = 0x2423;          // and for the word mark
+constexpr char32_t kFirst = 0x2400;         // plus the number of a special token
+constexpr char32_t kEscapeItself = 0x241A;  // follows U+241B to escape U+241B itself
+constexpr char32_t kMark = 0x2423;          // follows U+241B to escape the word mark
 constexpr std::size_t kMaxTokens = kEscapeItself - kFirst;
 constexpr std::size_t kLength = 6;  // of an escape: two characters of three bytes
 
@@ -32,7 +32,8 @@ bool is_escape_step(const NormalizerStep& step) {
   return step.kind == Kind::kReplace && is_escape({step.content, step.pattern});
 }
 
-/// Escapes are made of the text as it is after all other changes, in front of the steps that put the marks in.
+/// Returns the position for new escapes: after all other changes of the text, and before the steps that insert the
+/// marks.
 NormalizerSteps::iterator end_of_escapes(NormalizerSteps& steps) {
   const auto last = std::find_if(steps.rbegin(), steps.rend(), is_escape_step);
   if (last != steps.rend()) return last.base();
@@ -112,7 +113,8 @@ bool is_escape(const Replacement& undone) noexcept {
          (undone.content == kEscapeCharacter || !is_escape_character(undone.content));
 }
 
-/// One pass gives what the replacements give one after the other: what an escape becomes is no part of another.
+/// One pass is equivalent to the replacements one after the other, because the result of an escape is never part of
+/// another escape.
 std::size_t undo_escapes(const std::vector<Replacement>& escapes, std::string_view text, bool more, std::string& out) {
   std::size_t done = 0;
   for (std::size_t at = text.find(kEscapeCharacter); at != std::string_view::npos;

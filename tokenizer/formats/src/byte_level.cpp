@@ -39,7 +39,7 @@ Json parse_vocabulary(std::string_view text, const std::string& name) {
     require(vocabulary.is_object(), ErrorCode::kBadInput, "{}: expected an object with pieces and ids", name);
     return vocabulary;
   } catch (const Json::exception& error) {
-    core::parse_json(text, name, core::EqualKeys::kLastCounts);  // throws with the place
+    core::parse_json(text, name, core::EqualKeys::kLastCounts);  // throws with the position
     core::fail(ErrorCode::kBadInput, "{}: {}", name, core::syntax_problem(error));
   }
 }
@@ -97,7 +97,7 @@ std::vector<bool> made_by_merges(const BpeDefinition& definition) {
   return made;
 }
 
-/// Text never becomes these, so they are what control tokens are: whatever else is in the vocabulary.
+/// All pieces that text never becomes are control tokens, whatever else the vocabulary contains.
 void add_special_tokens(BpeDefinition& definition) {
   const std::vector<bool> made = made_by_merges(definition);
   for (std::size_t i = 0; i < made.size(); ++i) {

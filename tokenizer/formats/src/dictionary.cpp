@@ -31,7 +31,7 @@ void add_special(Dictionary& dictionary, std::string_view piece) {
   dictionary.pieces.emplace_back(piece);
 }
 
-/// Whether a token of text may be this: it is not empty, UTF-8, and has no space in it.
+/// Throws unless the piece can be a token of text: it is not empty, it is UTF-8, and it contains no space.
 void check_piece(std::string_view piece, const std::string& where) {
   require(!piece.empty() && piece.find_first_of(" \n") == std::string_view::npos, ErrorCode::kBadInput,
           "{}: {} cannot be a piece; pieces are not empty and hold no space. Remove the line, or take the file as the "
@@ -41,9 +41,9 @@ void check_piece(std::string_view piece, const std::string& where) {
           "{}: not valid UTF-8; convert the file", where);
 }
 
-/// The pieces by their ids, which must run from 0 without a gap.
+/// Stores the pieces by their ids, which must be consecutive from 0.
 void place_pieces(Dictionary& dictionary, const std::string& name) {
-  // Sorted, so that of several faults the same is named every time.
+  // Sorted, so that the same one of several errors is always reported.
   std::vector<std::pair<std::int32_t, std::string_view>> entries;
   for (const auto& [piece, id] : dictionary.ids) entries.emplace_back(id, piece);
   std::ranges::sort(entries);
@@ -66,7 +66,7 @@ constexpr std::string_view kHowToList =
     "quotes";
 
 /// Marian writes and reads its vocabularies with yaml-cpp, so the same parser gives the same pieces. It takes 0.14 s
-/// for 32,000 entries and 1.3 s for 250,000, where a parser of single lines took 0.03 s and 0.26 s.
+/// for 32,000 entries and 1.3 s for 250,000. A parser of single lines took 0.03 s and 0.26 s.
 core::Json parse_listed_yaml(std::string_view text, const std::string& name) {
   try {
     return core::parse_yaml(text, name);
@@ -102,7 +102,7 @@ Dictionary parse_fairseq_dictionary(std::string_view text, const std::string& na
     require(is_new || overwrite, ErrorCode::kBadInput,
             "{}: {} has the id {} already; end the line with{} if that is meant", where, Quoted{piece}, known->second,
             kOverwrite);
-    // fairseq keeps the ids by which it adds <s> and </s>, and the one of unknown pieces.
+    // fairseq keeps the ids with which it adds <s> and </s>, and the id of unknown pieces.
     if (static_cast<std::size_t>(known->second) >= std::size(kSpecials)) known->second = id;
     dictionary.pieces.push_back(piece);
   }
@@ -113,7 +113,7 @@ Dictionary parse_fairseq_dictionary(std::string_view text, const std::string& na
 }
 
 Dictionary parse_marian_dictionary(std::string_view text, const std::string& name) {
-  // JSON may write one character as two \uXXXX, which YAML does not know.
+  // JSON may write one character as two \uXXXX, which YAML does not support.
   const bool json = strip(text, " \t\r\n").starts_with('{');
   const core::Json document =
       json ? core::parse_json(text, name, core::EqualKeys::kLastCounts) : parse_listed_yaml(text, name);

@@ -20,7 +20,7 @@ std::vector<std::int32_t> DictionaryTokenizer::encode(std::string_view text, con
   return ids;
 }
 
-/// Where lines have continuation marks, a character that the segmenter does not know is looked up as it is, with its
+/// If lines have continuation marks, a character that is unknown to the segmenter is looked up unchanged, with its
 /// mark.
 std::vector<Piece> DictionaryTokenizer::encode_pieces(std::string_view text, const EncodeOptions& options) const {
   std::vector<Piece> pieces = segmenter_->encode_pieces(text, options);
@@ -56,7 +56,7 @@ std::string DictionaryTokenizer::join(std::span<const std::int32_t> ids) const {
   return join_continued(line, mark_);
 }
 
-/// Lets the other tokenizer's decoder have its ids.
+/// Passes the ids to the other tokenizer's decoder.
 class DictionaryTokenizer::Streaming final : public StreamingDecoder {
  public:
   explicit Streaming(const DictionaryTokenizer& tokenizer)
@@ -77,7 +77,7 @@ class DictionaryTokenizer::Streaming final : public StreamingDecoder {
   std::unique_ptr<StreamingDecoder> decoder_;
 };
 
-/// What join() does: a space goes in front of each piece but the first and those that continue a word.
+/// Does the same as join(): adds a space before each piece except the first one and continuations of a word.
 class DictionaryTokenizer::StreamingJoiner final : public StreamingDecoder {
  public:
   explicit StreamingJoiner(const DictionaryTokenizer& tokenizer) : tokenizer_(tokenizer) {}
@@ -98,7 +98,7 @@ class DictionaryTokenizer::StreamingJoiner final : public StreamingDecoder {
 
 std::unique_ptr<StreamingDecoder> DictionaryTokenizer::make_decoder() const {
   if (mark_.empty()) return std::make_unique<Streaming>(*this);
-  if (mark_.find(' ') != std::string::npos) return Tokenizer::make_decoder();  // a mark could reach over pieces
+  if (mark_.find(' ') != std::string::npos) return Tokenizer::make_decoder();  // a mark could span pieces
   return std::make_unique<StreamingJoiner>(*this);
 }
 

@@ -15,7 +15,7 @@ std::optional<VocabularyOfTexts> read_piece_counts(const ReadOptions& options) {
   VocabularyOfTexts pieces;
   core::LineReader lines(options.vocabulary);
   for (std::string line; lines.next(line);) {
-    // spm_encode takes such a line for one piece, which no model has, so that all words fall into characters.
+    // spm_encode would read such a line as one piece, which no model has, and all words would become characters.
     const std::size_t space = line.find_last_of(" \t");
     require(space == std::string::npos || line[space] == '\t' || !parse_integer(strip(line.substr(space + 1), "\r")),
             ErrorCode::kBadInput,

@@ -19,7 +19,7 @@ using core::Quoted;
              what);
 }
 
-/// Which text a step of a template is; nothing: a special token.
+/// Returns whether a step of a template is a text; otherwise it is a special token.
 bool is_text(const core::Json& step) {
   return step.is_object() && step.contains("Sequence");
 }
@@ -43,7 +43,7 @@ class PostProcessor {
     } else if (type == "BertProcessing" || type == "RobertaProcessing") {
       put_in_front({id_of(part.at("cls"))});
       put_behind({id_of(part.at("sep"))});
-    } else if (type != "ByteLevel") {  // that moves offsets
+    } else if (type != "ByteLevel") {  // ByteLevel only moves offsets
       unsupported("is of the type " + type);
     }
   }
@@ -66,7 +66,7 @@ class PostProcessor {
     put_behind(behind);
   }
 
-  /// ["</s>", 2]
+  /// Reads ["</s>", 2].
   std::int32_t id_of(const core::Json& token) const { return checked(token.at(1).get<std::int32_t>()); }
   std::int32_t checked(std::int32_t id) const {
     if (id < 0 || id >= tokenizer_.size()) unsupported(fmt::format("adds the id {}, which no piece has", id));

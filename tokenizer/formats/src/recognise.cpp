@@ -16,7 +16,7 @@ namespace {
 
 using core::ErrorCode;
 
-/// How many lines a kind is recognised by.
+/// The number of lines by which a kind is recognised.
 constexpr std::size_t kLooks = 16;
 
 std::vector<std::string_view> first_lines(std::string_view content) {
@@ -29,7 +29,7 @@ std::vector<std::string_view> first_lines(std::string_view content) {
   return lines;
 }
 
-/// Returns whether every line has `count` fields, and the last one is a number if `counted`.
+/// Returns whether every line has `count` fields and, if `counted`, whether the last one is a number.
 bool has_fields(const std::vector<std::string_view>& lines, std::size_t count, bool counted) {
   return std::ranges::all_of(lines, [&](std::string_view line) {
     const auto fields = split_at(line, ' ');
@@ -38,12 +38,12 @@ bool has_fields(const std::vector<std::string_view>& lines, std::size_t count, b
   });
 }
 
-/// A message of pieces begins with the first of them: a field of bytes whose first field is its text.
+/// Returns whether a message begins with a piece: a field of bytes whose first field is the piece's text.
 bool starts_with_a_piece(std::string_view content) {
   return content.size() > 3 && content[0] == '\n' && content[2] == '\n' && content[1] > 0;
 }
 
-/// {"piece": 0, ...: a text and a number, where a tokenizer.json has "version": "1.0".
+/// Returns whether the object starts with a text and a number, {"piece": 0, .... A tokenizer.json has "version": "1.0".
 bool is_plain_vocabulary(std::string_view object) {
   std::size_t i = object.find_first_not_of(" \t\r\n", 1);
   if (i == std::string_view::npos || object[i] != '"') return false;
@@ -53,7 +53,7 @@ bool is_plain_vocabulary(std::string_view object) {
   return i != std::string_view::npos && object[i] >= '0' && object[i] <= '9';
 }
 
-/// Returns whether most lines are a token in base64 and its number. If a line is bad, the reader names it.
+/// Returns whether most lines are a token in base64 and its number. The reader reports bad lines.
 bool are_ranks(const std::vector<std::string_view>& lines) {
   std::size_t good = 0;
   for (std::size_t i = 0; i < lines.size(); ++i) {

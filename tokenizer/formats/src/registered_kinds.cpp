@@ -13,7 +13,7 @@
 namespace dragoman::tokenizer {
 namespace {
 
-/// `the`, and letters; spaces are word marks.
+/// Returns a definition of `the` and some letters, in which spaces are word marks.
 BpeDefinition small_definition() {
   BpeDefinition definition;
   definition.pieces = {"<unk>", "<s>", "</s>", kWordMark, "t", "h", "e", "a", "th", "the"};
@@ -26,7 +26,7 @@ BpeDefinition small_definition() {
   return definition;
 }
 
-/// The same pieces; scores are ranks.
+/// Returns a model with the same pieces, in which scores are ranks.
 SentencePieceModel small_sentencepiece() {
   using Model = SentencePieceModel;
   Model model;
@@ -42,7 +42,7 @@ SentencePieceModel small_sentencepiece() {
   return model;
 }
 
-/// All bytes, and `th`.
+/// Returns ranks of all bytes and `th`.
 std::string small_ranks() {
   std::string ranks;
   int rank = 0;
@@ -55,7 +55,7 @@ const std::vector<std::string>& usual_texts() {
   return texts;
 }
 
-/// Kinds that are one file, so that a model folder can hold them.
+/// A kind that is a single file, so that a model folder can contain it.
 struct RegisteredKind {
   FileKind kind;
   std::string_view summary;

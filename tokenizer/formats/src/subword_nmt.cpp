@@ -29,7 +29,7 @@ using core::require;
 constexpr std::string_view kSuffix = "</w>";
 constexpr std::string_view kVersionMark = "#version:";
 constexpr const char* kUnknownPiece = "<unk>";
-/// Splitting all pieces of a hostile file could fill any memory.
+/// Limits the memory for splitting all pieces of a hostile file.
 constexpr std::size_t kMaxExpansion = std::size_t{1} << 26;
 
 struct Rule {
@@ -37,16 +37,16 @@ struct Rule {
   std::string right;
 };
 
-/// What the lines of the file say.
+/// The contents of the file's lines.
 struct CodesFile {
   bool separate_suffix = false;
   std::vector<Rule> rules;         // without repetitions
-  std::vector<std::size_t> lasts;  // where each rule stands for the last time
+  std::vector<std::size_t> lasts;  // the last position of each rule
   std::vector<std::size_t> lines;  // the rule on each line
 };
 
-/// Whether the suffix is a symbol of its own in this version. As subword-nmt reads it: the last word of the line, with
-/// trailing ".0" cut off.
+/// Returns whether the suffix is a separate symbol in this version. The version is parsed like in subword-nmt: the last
+/// word of the line, without trailing ".0".
 bool has_separate_suffix(std::string_view line, const std::string& name) {
   std::string_view version = strip(line.substr(kVersionMark.size()), " \t\r");
   version = version.substr(version.find_last_of(" \t") + 1);
@@ -57,7 +57,7 @@ bool has_separate_suffix(std::string_view line, const std::string& name) {
   return false;
 }
 
-/// Text that looks like the end of a word would change what the merges mean.
+/// Text that looks like the end of a word would change the meaning of the merges.
 void check_suffix(const Rule& rule, bool separate_suffix, const std::string& where) {
   const std::string result = rule.left + rule.right;
   const std::size_t place = result.find(kSuffix);
@@ -158,7 +158,7 @@ class DefinitionBuilder {
     }
   }
 
-  /// A separate end of word that merged with nothing leaves a piece that ends its word.
+  /// Adds final forms: a separate end of word that merged with nothing leaves a piece that ends its word.
   void add_final_forms() {
     const std::size_t count = definition_.pieces.size();
     for (std::size_t i = 1; i < count; ++i)
@@ -186,8 +186,8 @@ Vocabulary read_vocabulary(const ReadOptions& options) {
   return words;
 }
 
-/// What each piece outside the vocabulary is split into, as subword-nmt does: by undoing merges until what is left is
-/// in the vocabulary or no merge makes it.
+/// Splits each piece outside the vocabulary like subword-nmt: undoes merges until the parts are in the vocabulary or no
+/// merge produces them.
 class PieceSplitter {
  public:
   PieceSplitter(const BpeDefinition& definition, const CodesFile& file, const std::string& separator,
@@ -271,8 +271,8 @@ const SuffixedText& check_writable(const BpeDefinition& d) {
   return *text;
 }
 
-/// decode takes the separator out wherever a space follows it: out of the ends of words, if it is made of what words
-/// are made of.
+/// Decoding removes the separator wherever a space follows it. It would also remove it from the ends of words if it
+/// consists of characters that words contain.
 void check_separator(const std::string& separator) {
   bool can_end_words = true;
   bool fits = !separator.empty();
@@ -302,7 +302,7 @@ BpeDefinition read_codes(std::string_view text, FileKind kind, const std::string
             "{}: a vocabulary with codes of version 0.1 is not supported: subword-nmt writes empty pieces for them",
             name);
     const auto vocabulary = read_vocabulary(options);
-    if (!vocabulary.empty())  // subword-nmt takes an empty one for none
+    if (!vocabulary.empty())  // subword-nmt treats an empty vocabulary as none
       codes.expansions = PieceSplitter(definition, file, options.separator, vocabulary).split_all(name);
   }
   definition.text = SuffixedText{.suffix = std::string(kSuffix), .codes = std::move(codes)};

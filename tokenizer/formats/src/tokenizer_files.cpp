@@ -37,7 +37,7 @@ constexpr std::string_view kMapsClusters =
 
 constexpr std::uint64_t kLargestFile = TokenizerFile::kLargest;
 
-/// Editors on Windows put a byte order mark in front of text; a model of SentencePiece cannot begin with these bytes.
+/// Editors on Windows add a byte order mark to text. A SentencePiece model cannot begin with these bytes.
 std::string without_byte_order_mark(std::string content) {
   if (content.starts_with(core::kByteOrderMark)) content.erase(0, core::kByteOrderMark.size());
   return content;
@@ -47,7 +47,7 @@ std::string read_content(const std::filesystem::path& path) {
   return without_byte_order_mark(core::read_file(path, kLargestFile));
 }
 
-/// A file that the user has not named, but that belongs to one that they named: it must not be a pipe.
+/// Reads a file that belongs to one that the user has named. It must not be a pipe, since the user has not named it.
 std::string read_file_beside(const std::filesystem::path& path) {
   return without_byte_order_mark(core::read_regular_file(path, kLargestFile));
 }
@@ -74,7 +74,7 @@ void write_gpt2_files(const BpeDefinition& definition, const std::filesystem::pa
   core::write_together(both);
 }
 
-/// What says nothing about files of this kind is not passed over: whoever gives it expects something of it.
+/// Rejects options that have no effect on files of this kind, because the user expects an effect.
 void check_options(const ReadOptions& options, FileKind kind, const std::filesystem::path& path) {
   if (options.for_several) return;
   const bool codes = kind == FileKind::kSubwordNmt || kind == FileKind::kFastBpe;
@@ -94,7 +94,7 @@ void check_options(const ReadOptions& options, FileKind kind, const std::filesys
           "{}: a threshold of {} goes with a vocabulary", path.string(), options.vocabulary_threshold);
 }
 
-/// What no kind but tokenizer.json has a place for.
+/// Rejects properties that only tokenizer.json can represent.
 void check_cuts(const BpeDefinition& definition, FileKind kind) {
   const auto check = [&](bool condition, std::string_view what) {
     require(condition, ErrorCode::kUnsupported, "{} has no place for {}; write tokenizer-json", name_of(kind), what);
@@ -111,7 +111,7 @@ constexpr std::pair<WordPattern, std::string_view> kPatterns[] = {
 
 constexpr std::string_view kO200kName = "o200k";
 
-/// The options of a kind that stand beside its file, where the file is all that there is.
+/// Reads the options of a kind that configure its file if there is only one file.
 ReadOptions read_own_options(FileKind kind, core::OptionReader& own) {
   ReadOptions read{.kind = kind};
   if (kind == FileKind::kSubwordNmt || kind == FileKind::kFastBpe)
@@ -139,7 +139,7 @@ BpeDefinition read_codes_of(const std::filesystem::path& path, const std::string
   return read_codes(content, kind, path.string(), options);
 }
 
-/// The usual form: all is in one file.
+/// Reads a kind that consists of one file.
 template <auto read>
 BpeDefinition read_text(const std::filesystem::path& path, const std::string& content, const ReadOptions& options) {
   if constexpr (std::is_invocable_v<decltype(read), const std::string&, const std::string&, const ReadOptions&>)
@@ -185,13 +185,13 @@ void refuse_to_write(const BpeDefinition& definition, const std::filesystem::pat
   refuse(definition);
 }
 
-/// The one list of kinds.
+/// The list of all kinds.
 struct KnownKind {
   FileKind kind;
   std::string_view name;
   BpeDefinition (*read)(const std::filesystem::path& path, const std::string& content, const ReadOptions& options);
   void (*write)(const BpeDefinition& definition, const std::filesystem::path& path);
-  void (*check)(const BpeDefinition& definition);  ///< throws as write, without a file
+  void (*check)(const BpeDefinition& definition);  ///< throws like write, without a file
 };
 constexpr KnownKind kKinds[] = {
     {FileKind::kTokenizerJson, "tokenizer-json", read_text<read_json>, write_text<write_json_in_steps>,
@@ -221,7 +221,7 @@ std::unique_ptr<Tokenizer> open_tokenizer_json(const std::filesystem::path& path
   return std::make_unique<ComposedTokenizer>(std::get<ComposedDefinition>(std::move(definition)), path.string());
 }
 
-/// Empty if the words of a rank file are those of a pattern that has a name of its own.
+/// Returns the expression for a rank file, or an empty string if the words have a named pattern.
 std::string expression_of_ranks(std::string_view content, const ReadOptions& options) {
   constexpr auto kTokensOfO200k = 199'998;
   if (!options.expression.empty() || options.pattern) return options.expression;

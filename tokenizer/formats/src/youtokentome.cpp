@@ -19,13 +19,13 @@ using core::Quoted;
 using core::require;
 using Numbers = std::vector<std::int64_t>;
 
-/// The specials in the order in which the last line of the file gives their ids.
+/// The special pieces, in the order of their ids in the last line of the file.
 constexpr const char* kSpecialsInOrder[] = {"<UNK>", "<PAD>", "<BOS>", "<EOS>"};
 constexpr std::int64_t kMaxLines = std::int64_t{1} << 30;
-/// What the program takes for a space, all of which end a word.
+/// The characters that the program treats as spaces. All of them end a word.
 constexpr const char* kSpaces[] = {"\t", "\n", "\v", "\f", "\r", kWordMark};
 
-/// The numbers of a line, or nothing if it holds something else.
+/// Returns the numbers of a line, or nullopt if the line contains anything else.
 std::optional<Numbers> parse_numbers(std::string_view line) {
   Numbers numbers;
   for (const std::string_view field : split_at(strip(line, "\r "), ' ')) {
@@ -73,7 +73,7 @@ class ModelReader {
     return *numbers;
   }
 
-  /// The last line, read first since the number of pieces depends on it.
+  /// Reads the last line. It comes first, since the number of pieces depends on it.
   void read_specials(std::int64_t others) {
     const std::size_t back = std::exchange(at_, lines_.size() - 1);
     const Numbers ids = next(4, "the ids of <UNK>, <PAD>, <BOS> and <EOS>");
@@ -108,7 +108,7 @@ class ModelReader {
     definition_.merges.push_back({left, right, set_piece(line[2], text(left) + text(right))});
   }
 
-  /// A piece that a line above has made.
+  /// Returns a piece that a previous line has produced.
   std::int32_t known(std::int64_t id) const {
     check(in_range(id) && !definition_.pieces[static_cast<std::size_t>(id)].empty(),
           fmt::format("no line above makes the piece {}", id));
@@ -132,10 +132,11 @@ class ModelReader {
 
   bool in_range(std::int64_t id) const { return id >= 0 && id < static_cast<std::int64_t>(definition_.pieces.size()); }
 
-  /// Words stand between any kind of space, with a mark in front; unknown characters of a word are one piece together.
+  /// Words are separated by any kind of space and have a leading mark. A run of unknown characters in a word is one
+  /// piece.
   void describe_text() {
     check(ids_.contains(kWordMark), "the character U+2581, which stands in front of words, is missing");
-    // The program takes the id 0 for "merged away" and drops such a piece in front of a word.
+    // The program uses the id 0 for "merged away", and drops a piece with this id at the start of a word.
     check(definition_.added_tokens.end() !=
               std::ranges::find_if(definition_.added_tokens, [](const auto& t) { return t.id == 0; }),
           "the id 0 is not that of a special piece, so the program that wrote this drops it in front of words");
@@ -152,12 +153,12 @@ class ModelReader {
                       .decoder = DecoderSteps{.replacements = {{kWordMark, " "}}, .strip = Strip{.character = " "}}};
   }
 
-  /// Merges that double a piece again and again could fill any memory.
+  /// Limits the memory of merges that double a piece again and again.
   static constexpr std::size_t kMaxText = std::size_t{1} << 28;
 
   std::vector<std::string_view> lines_;
   std::string name_;
-  std::size_t at_ = 0;  // the line that is read; counted from 1 once it has been taken
+  std::size_t at_ = 0;  // the current line; counted from 1 after it was taken
   std::size_t total_ = 0;
   BpeDefinition definition_;
   std::unordered_map<std::string, std::int64_t, core::TextHash> ids_;

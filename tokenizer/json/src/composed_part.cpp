@@ -37,7 +37,7 @@ bool flag_or(const JsonPart& part, const char* key, bool otherwise) {
   return part.is_null(key) ? otherwise : part.flag(key);
 }
 
-/// Checked here, where the place in the file is known.
+/// Validates the expression here, where its place in the file is known.
 std::string checked_expression(const JsonPart& part) {
   std::string expression = child(part, "pattern").text("Regex");
   try {
@@ -69,7 +69,7 @@ void add_bert_steps(const JsonPart& part, ComposedNormalizer& steps) {
   if (lowercase) steps.emplace_back(NormalizerStep{NormalizerStep::Kind::kLowercase, {}, {}});
 }
 
-/// False if it is a step that all layouts know.
+/// Returns false if it is a step that all layouts support.
 bool add_other_step(const JsonPart& part, ComposedNormalizer& steps) {
   static constexpr std::pair<const char*, TextKind> kPlain[] = {
       {"StripAccents", TextKind::kStripAccents}, {"Nmt", TextKind::kNmt}, {"ByteLevel", TextKind::kByteAlphabet}};
@@ -279,7 +279,7 @@ std::optional<std::int32_t> unknown_piece(const JsonPart& model, const ListedPie
 
 UnigramOfWords read_unigram_model(const JsonPart& model, const TokenizerDocument& document) {
   model.allow({"type", "unk_id", "vocab", "byte_fallback"});
-  model.array("vocab");  // complains if it is none
+  model.array("vocab");  // throws if it is not a list
   UnigramOfWords unigram{.byte_fallback = model.flag("byte_fallback")};
   require(!document.scored.empty(), ErrorCode::kBadInput, "{}: no pieces", model.at("vocab"));
   for (const auto& [piece, score] : document.scored) {
@@ -311,16 +311,16 @@ WordPieces read_word_piece_model(const JsonPart& model, const ListedPieces& list
   return pieces;
 }
 
-/// Words come as characters already, those of a byte alphabet, too.
+/// Words consist of characters already, including characters of a byte alphabet.
 MergesOfWords read_merging_model(const JsonPart& top, const TokenizerDocument& document) {
   ModelPart part = read_model(top, document);
-  // Merges look at texts: an id without a piece has one that no text is, and is not made from text.
+  // Merges operate on texts. An id without a piece gets a text that never occurs.
   for (std::size_t id = 0; id < part.definition.pieces.size(); ++id)
     if (std::string& piece = part.definition.pieces[id]; piece.empty()) {
       piece = fmt::format("\n<gap {}>\n", id);
       part.definition.unused.push_back({.id = static_cast<std::int32_t>(id)});
     }
-  // Merges may make what the added tokens look for, too; what the model does not list they may not.
+  // Merges may also produce texts that added tokens match, but only if the model lists the token.
   std::erase_if(part.definition.added_tokens, [](const AddedToken& token) { return token.in_vocabulary; });
   if (part.suffix.empty())
     part.definition.text = CharacterText{.byte_fallback = part.byte_fallback};

@@ -16,7 +16,7 @@
 namespace dragoman::tokenizer {
 namespace {
 
-/// What is undone last is the escape of the character that begins them all.
+/// The last escape to reverse is the one of the character that starts all escapes.
 void read_escape(const JsonPart& part, DecoderSteps& steps) {
   const Replacement escape{string_pattern(part), part.text("content")};
   const bool after_last = !steps.escapes.empty() && steps.escapes.back().content == kEscapeCharacter;

@@ -41,7 +41,7 @@ ModelPart read_model_options(const JsonPart& model) {
   return result;
 }
 
-/// If a pair has several merges, the library takes the last.
+/// If a pair has several merges, the last one counts, as in the library.
 std::vector<Merge> without_repeated(std::vector<Merge> merges) {
   std::unordered_set<std::uint64_t> seen;
   const auto is_repeated = [&](const Merge& merge) {
@@ -55,7 +55,7 @@ std::vector<Merge> without_repeated(std::vector<Merge> merges) {
   return merges;
 }
 
-/// Without a single piece for a byte, byte fallback never falls back.
+/// Byte fallback has no effect without any piece for a byte.
 bool has_byte_pieces(const ListedPieces& listed) {
   for (int byte = 0; byte < 256; ++byte)
     if (listed.id_of(piece_of_byte(static_cast<unsigned char>(byte))) >= 0) return true;
@@ -63,7 +63,7 @@ bool has_byte_pieces(const ListedPieces& listed) {
 }
 
 std::vector<Merge> read_merges(const JsonPart& model, const TokenizerDocument& document, const ListedPieces& listed) {
-  model.array("merges");  // complains if it is none
+  model.array("merges");  // throws if it is not a list
   std::vector<Merge> merges;
   merges.reserve(document.merges.size());
   const auto id_of = [&](std::string_view piece) {
@@ -75,7 +75,7 @@ std::vector<Merge> read_merges(const JsonPart& model, const TokenizerDocument& d
   };
   std::string joined;
   for (const auto& [left, right] : document.merges) {
-    if (left.starts_with("#version")) continue;  // of the files that the list was built from
+    if (left.starts_with("#version")) continue;  // from the files from which the list was built
     joined.assign(left).append(right);
     merges.push_back({id_of(left), id_of(right), id_of(joined)});
   }

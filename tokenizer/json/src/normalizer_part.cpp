@@ -26,11 +26,11 @@ std::string character_map(const JsonPart& part) {
       map.has_value(), core::ErrorCode::kBadInput,
       "{}: expected a character map in base64; the file is damaged, write it again with the program that made it",
       part.at(kKey));
-  const CharacterMap undamaged(*map, part.at(kKey));  // or it throws
+  const CharacterMap undamaged(*map, part.at(kKey));  // throws if it is damaged
   return *map;
 }
 
-/// One of the few steps that the format can only express as a regular expression.
+/// Returns one of the few steps that the format can express only as a regular expression.
 NormalizerStep known_step(const JsonPart& part) {
   const nlohmann::json& expression = part.get("pattern")["Regex"];
   for (const StepKind kind : {StepKind::kTrimStart, StepKind::kTrimEnd, StepKind::kSqueeze})

@@ -16,7 +16,7 @@ using core::ErrorCode;
 using core::Quoted;
 using core::require;
 
-/// Scored pieces are numbered by their places.
+/// Numbers scored pieces by their positions.
 PiecesWithIds numbered(const TokenizerDocument& document) {
   PiecesWithIds pieces;
   pieces.reserve(document.scored.size());
@@ -25,7 +25,7 @@ PiecesWithIds numbered(const TokenizerDocument& document) {
   return pieces;
 }
 
-/// How many ids without a piece a file may have.
+/// The maximum number of ids without a piece in a file.
 constexpr std::size_t kMaxGaps = 65536;
 
 void place_piece(std::vector<std::string>& pieces, std::int32_t id, std::string_view piece, std::size_t count,

@@ -55,7 +55,7 @@ void read_split(const JsonPart& part, PreTokenizerPart& result) {
     result.words = SplitBefore{.mark = string_pattern(part)};
 }
 
-/// A Split or Digits.
+/// Reads a Split or Digits.
 void read_cut(const JsonPart& part, PreTokenizerPart& result) {
   if (part.type() == "Split") return read_split(part, result);
   part.allow({"type", "individual_digits"});
@@ -70,7 +70,8 @@ int place_of(const JsonPart& cut) {
   return expression == kPunctuationPattern ? 3 : expression == kCasePattern ? 1 : 0;
 }
 
-/// In the order in which they are written; another one would cut matches of the pattern before it is looked for.
+/// The steps must be in the order in which they are written. Another order would split matches of the pattern before
+/// they are found.
 void read_cuts(const JsonPart& sequence, PreTokenizerPart& result) {
   sequence.allow({"type", "pretokenizers"});
   int last = -1;
@@ -117,7 +118,7 @@ bool ends_with_byte_level(const JsonPart& sequence) {
   return size > 0 && element(sequence, "pretokenizers", size - 1).type() == "ByteLevel";
 }
 
-/// A pattern that we know and then the byte alphabet, as files converted from tiktoken have it.
+/// Reads a known pattern followed by the byte alphabet, as in files converted from tiktoken.
 ByteLevelText read_pattern_and_bytes(const JsonPart& part) {
   part.allow({"type", "pretokenizers"});
   core::require(part.array("pretokenizers").size() == 2, core::ErrorCode::kUnsupported,

@@ -25,7 +25,7 @@ using core::ErrorCode;
 using core::Quoted;
 using core::require;
 
-/// The parts of a file; `top` is all of it.
+/// The parts of a file. `top` is the whole file.
 struct FileParts {
   JsonPart top;
   ModelPart model;
@@ -39,7 +39,7 @@ void check_top(const JsonPart& top, const core::LogSink& log) {
              "decoder", "model"});
   if (!top.is_null("version") && top.text("version") != "1.0")
     unsupported(top.at("version"), fmt::format("version {}", Quoted{top.text("version")}));
-  // Truncation and padding are the library's for batches of models; encode() gives all ids of a text and no others.
+  // Truncation and padding serve the library's batches for models. encode() returns exactly the ids of a text.
   if (!top.is_null("truncation") || !top.is_null("padding"))
     core::log(log, core::LogLevel::kWarning,
               fmt::format("{}: its {} ignored: texts are neither cut nor padded", top.where(),
@@ -48,8 +48,8 @@ void check_top(const JsonPart& top, const core::LogSink& log) {
                                                       : "truncation and padding are"));
 }
 
-/// Reports or refuses a stored dropout. With such a file the library draws the pieces of each text. A caller without a
-/// log, such as a training, could not report that nothing is drawn here, so it gets an error.
+/// Reports or rejects a stored dropout. With such a file, the library draws the pieces of each text at random. A caller
+/// without a log, such as training, could not report that encoding here is deterministic, so it gets an error.
 void check_dropout(const JsonPart& model, const core::LogSink& log) {
   if (model.is_null("dropout") || model.get("dropout") == 0) return;
   require(model.get("dropout").is_number(), ErrorCode::kBadInput, "{}: expected a number, not {}", model.at("dropout"),
@@ -63,7 +63,7 @@ void check_dropout(const JsonPart& model, const core::LogSink& log) {
                         model.at("dropout"), model.get("dropout").dump()));
 }
 
-/// These add special tokens or move offsets, which encode() does not.
+/// Post-processors add special tokens or move offsets, which encode() does not do.
 void check_post_processor(const JsonPart& part, bool byte_level) {
   const std::string type = part.type();
   if (type == "Sequence") {
@@ -157,7 +157,7 @@ TextDefinition text_of(FileParts parts) {
   return text;
 }
 
-/// The layouts that BpeDefinition has.
+/// Reads the layouts that BpeDefinition supports.
 BpeDefinition read_layout(const JsonPart& top, const TokenizerDocument& document) {
   FileParts parts{.top = top, .model = read_model(top, document)};
   if (std::ranges::find(parts.model.definition.pieces, "") != parts.model.definition.pieces.end())
@@ -197,7 +197,7 @@ std::variant<BpeDefinition, ComposedDefinition> read_any_tokenizer_json(std::str
   if (model_type(child(top, "model")) == "BPE") try {
       return read_layout(top, document);
     } catch (const core::Error& error) {
-      if (error.code() != ErrorCode::kUnsupported) throw;  // it may be put together of other parts
+      if (error.code() != ErrorCode::kUnsupported) throw;  // it may be composed of other parts
     }
   return read_composed(top, document);
 }

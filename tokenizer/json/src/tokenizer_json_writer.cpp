@@ -139,7 +139,7 @@ struct WriteDecoder {
   OrderedJson operator()(const SentencePieceText&) const { return nullptr; }
 };
 
-/// Items on lines of their own, so that two vocabularies can be compared with line tools.
+/// Writes each item on a separate line, so that line tools can compare two vocabularies.
 void write_lines(std::string& out, const std::vector<std::string>& items, std::string_view indent) {
   for (std::size_t i = 0; i < items.size(); ++i)
     out += fmt::format("{}{}{}\n", indent, items[i], i + 1 < items.size() ? "," : "");
@@ -178,7 +178,7 @@ std::vector<std::string> merge_lines(const BpeDefinition& definition) {
   return lines;
 }
 
-/// Programs number tokens that the vocabulary does not list by counting on from it.
+/// Programs number the tokens that the vocabulary does not list consecutively after it.
 void check_added_tokens_follow(const BpeDefinition& d) {
   const auto listed = static_cast<std::size_t>(std::ranges::count(d.added_tokens, true, &AddedToken::in_vocabulary));
   const std::size_t size = d.pieces.size() - (d.added_tokens.size() - listed);
@@ -220,7 +220,7 @@ void check_writable(const BpeDefinition& d) {
   check_added_tokens_follow(d);
 }
 
-/// The file up to and with the brace that opens the model.
+/// Returns the file up to and including the brace that opens the model.
 std::string parts_around_model(const BpeDefinition& definition) {
   std::string out =
       "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n  \"added_tokens\": [\n";

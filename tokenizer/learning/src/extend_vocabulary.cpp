@@ -31,7 +31,8 @@ std::vector<std::int32_t> same_ids(std::size_t pieces) {
   return ids;
 }
 
-/// Where each text begins with a mark that comes off again, so does the text behind a symbol.
+/// Returns whether every text begins with a mark that decoding removes. The text after a symbol then begins with one
+/// too.
 bool marks_every_text(const BpeDefinition& definition) {
   const DecoderSteps* decoder = definition.decoder_steps();
   const NormalizerSteps& steps = definition.normalizer();
@@ -64,14 +65,14 @@ bool is_byte_level(const BpeDefinition& definition) {
   return std::holds_alternative<ByteLevelText>(definition.text);
 }
 
-/// The suffix and the continuation mark.
+/// Returns the suffix and the continuation mark.
 std::pair<std::string_view, std::string_view> end_of_word(const BpeDefinition& definition) {
   const auto* text = std::get_if<SuffixedText>(&definition.text);
   if (text == nullptr) return {};
   return {text->suffix, text->continuation_mark()};
 }
 
-/// Whether codes say the order, one round after the other.
+/// Returns whether merges are applied in rounds, as with codes.
 bool merges_in_rounds(const BpeDefinition& definition) {
   return definition.codes() != nullptr;
 }
@@ -106,7 +107,7 @@ std::vector<Role> roles(const BpeDefinition& definition) {
   return roles;
 }
 
-/// Adds the second vocabulary's pieces that the first lacks; returns the ids of them all.
+/// Adds the pieces of the second vocabulary that the first lacks. Returns the ids of all its pieces.
 std::vector<std::int32_t> add_pieces(BpeDefinition& definition, const BpeDefinition& second) {
   const std::vector<Role> first_roles = roles(definition);
   const std::vector<Role> second_roles = roles(second);

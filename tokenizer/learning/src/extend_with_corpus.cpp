@@ -25,8 +25,8 @@ namespace {
 using core::ErrorCode;
 using core::require;
 
-/// Whether cutting a text at its spaces and treating the parts one by one gives the words that the whole text has: each
-/// begins with a mark that was its space, and no protected pattern looks beyond it.
+/// Returns whether splitting a text at its spaces and processing the parts separately gives the same words: each begins
+/// with a mark that was its space, and no protected pattern depends on text beyond it.
 bool spaces_part_words(const BpeDefinition& definition) {
   using Kind = NormalizerStep::Kind;
   const NormalizerSteps& steps = definition.normalizer();
@@ -41,10 +41,10 @@ bool spaces_part_words(const BpeDefinition& definition) {
          PreTokenizer(definition).words_stand_alone();
 }
 
-/// The words of a corpus as the pieces that they have so far.
+/// The words of a corpus, encoded into the existing pieces.
 class EncodedCorpus {
  public:
-  /// The model must be that of `definition`.
+  /// The model must be built from `definition`.
   EncodedCorpus(const WordCounts& words, const BpeDefinition& definition, const BpeModel& model, ThreadArena& arena)
       : model_(model), words_(words.by_count()) {
     fixed_.assign(definition.pieces.size(), false);
@@ -79,9 +79,9 @@ class EncodedCorpus {
  private:
   static constexpr std::size_t kBlockWords = std::size_t{1} << 12;
 
-  /// Consecutive words; what begins a stretch of equal weight is counted from the block's first cell.
+  /// Consecutive words. The beginnings of stretches of equal weight are relative to the block's first cell.
   struct Block {
-    std::vector<std::int32_t> cells;  ///< a barrier behind each word
+    std::vector<std::int32_t> cells;  ///< a barrier after each word
     std::vector<WordWeight> weights;
     double occurrences = 0;
   };
@@ -105,7 +105,7 @@ class EncodedCorpus {
 
   const BpeModel& model_;
   std::vector<WordCount> words_;
-  std::vector<bool> fixed_;  // by id: bytes, tokens and what is unknown take no part in merges
+  std::vector<bool> fixed_;  // by id: bytes, tokens and unknown pieces take no part in merges
   std::vector<Block> blocks_;
 };
 
@@ -120,7 +120,7 @@ WordCounts count_pre_tokens(const BpeDefinition& definition, const std::vector<s
   return split_into_pre_tokens(words.in_memory, definition, arena);
 }
 
-/// Whether a character of the text is one symbol, whatever stands beside it.
+/// Returns whether a character of the text is always one symbol, whatever its neighbours are.
 bool has_characters(const BpeDefinition& definition) {
   return std::holds_alternative<CharacterText>(definition.text);
 }
@@ -135,7 +135,7 @@ CharacterCounts count_characters(const WordCounts& words) {
   return counts;
 }
 
-/// As learn_bpe() does for all: by falling count, then by code point.
+/// Like learn_bpe() for all characters: sorted by falling count, then by code point.
 void add_characters(const WordCounts& words, double coverage, BpeDefinition& definition) {
   const std::unordered_set<std::string, core::TextHash> known(definition.pieces.begin(), definition.pieces.end());
   const auto counts = count_characters(words).take_sorted();

@@ -66,7 +66,7 @@ void check_options(const std::vector<std::filesystem::path>& inputs, const Learn
   if (options.sentencepiece) check_sentencepiece(options);
 }
 
-/// Whether words can be counted apart: none of the patterns sees what follows the space behind a word.
+/// Returns whether words can be counted separately: no pattern depends on text after the space that ends a word.
 bool patterns_stay_in_words(const LearnOptions& options) {
   if (options.protected_patterns.empty()) return true;
   const Pattern pattern(join_patterns(options.protected_patterns, true));
@@ -108,7 +108,8 @@ void add_first_pieces(BpeDefinition& definition, const LearnOptions& options) {
   add_tokens(definition, options.user_symbols, false, options.sentencepiece ? kWordMark : " ");
 }
 
-/// What is apart from the text around it: what the user names and, where spaces stand apart, the mark of each.
+/// Returns the pattern of text that is separated from its neighbours: the user's patterns and, with spaces_apart, the
+/// mark of each space.
 std::string protected_pattern(const LearnOptions& options) {
   std::string pattern = join_patterns(options.protected_patterns, options.spaces_are_marks());
   if (!options.spaces_apart) return pattern;
@@ -116,8 +117,8 @@ std::string protected_pattern(const LearnOptions& options) {
   return pattern + kWordMark;
 }
 
-/// The mark goes in front of every text and into every place of a space, and comes off again: so spaces at the start
-/// survive, too.
+/// A mark is prepended to every text and replaces every space, and decoding reverses this. Leading spaces are thus
+/// preserved too.
 void add_text_steps(BpeDefinition& definition, const LearnOptions& options) {
   if (options.sentencepiece) {
     definition.text = SentencePieceText{.normalization = *options.sentencepiece,
@@ -151,8 +152,8 @@ void add_text_steps(BpeDefinition& definition, const LearnOptions& options) {
   decoder.strip = Strip{.character = " "};
 }
 
-/// Adds a piece for each character; returns the ids by character. One that is a user-defined symbol already is left
-/// alone.
+/// Adds a piece for each character and returns the ids by character. A character that is a user-defined symbol is
+/// skipped.
 CharacterTable add_alphabet(BpeDefinition& definition, const std::vector<char32_t>& alphabet) {
   CharacterTable ids;
   const std::unordered_set<std::string> known(definition.pieces.begin(), definition.pieces.end());
@@ -189,8 +190,8 @@ void drop_digit_cuts(BpeDefinition& definition) {
     if (auto* split = std::get_if<SplitBefore>(&characters->pre_tokenizer)) split->inner.digits = false;
 }
 
-/// Writes a vocabulary of these options with two characters and a merge, so that what the kind has no place for is
-/// refused before the corpus is read.
+/// Writes a vocabulary of these options with two characters and a merge. Options that the kind cannot represent are
+/// thus rejected before the corpus is read.
 void check_kind(BpeDefinition sample, FileKind kind) {
   if (kind == FileKind::kSentencePiece) drop_digit_cuts(sample);
   for (const char* piece : {kWordMark, "a"})
@@ -210,7 +211,7 @@ void check_kind(BpeDefinition sample, FileKind kind) {
   check_can_be_written(sample, kind);
 }
 
-/// One call that learns. The words on their way: counted, then a corpus of them, then nothing but its layout.
+/// One call of learning. Words are first counted, then stored as a corpus, and finally only its layout is kept.
 class Learning {
  public:
   Learning(const MemoryPlan& plan, const WordSource& source, const LearnOptions& options,
@@ -261,7 +262,7 @@ class Learning {
     const std::size_t first_character = definition_.pieces.size();
     const auto mark = options_.spaces_are_marks() ? std::optional(kWordMarkCharacter) : std::nullopt;
     auto alphabet = choose_alphabet(corpus.count_characters(), options_.character_coverage, mark);
-    // SentencePiece's library ends texts of pieces there.
+    // The SentencePiece library terminates texts of pieces at NUL.
     if (options_.written_as == FileKind::kSentencePiece) std::erase(alphabet, U'\0');
     const CharacterTable ids = add_alphabet(definition_, alphabet);
     check_size(definition_, first_character, options_);

@@ -34,7 +34,7 @@ using core::require;
 using core::require_option;
 using Type = UnigramPiece::Type;
 
-/// In characters.
+/// The maximum of max_piece_length, in characters.
 constexpr int kLongestPiece = 256;
 
 void check_token(const std::string& token, std::string_view kind, bool may_hold_space) {
@@ -78,7 +78,7 @@ void check_unigram_options(const std::vector<std::filesystem::path>& files, cons
           "there is no <unk> among the special tokens, and a unigram model needs an unknown piece; add it");
 }
 
-/// Why words cannot be counted apart; empty: they can.
+/// Returns the reason why words cannot be counted separately, or an empty string if they can.
 std::string_view reason_for_whole_lines(const LearnUnigramOptions& options) {
   const SentencePieceNormalization& d = options.normalization;
   if (!options.split_whitespace) return "pieces may reach over spaces";
@@ -92,7 +92,7 @@ std::string_view reason_for_whole_lines(const LearnUnigramOptions& options) {
   return {};
 }
 
-/// Normalises and cuts distinct words (or lines).
+/// Normalises and splits distinct words (or lines).
 class WordNormalizer {
  public:
   explicit WordNormalizer(const LearnUnigramOptions& options)
@@ -150,7 +150,7 @@ std::string files_of(const std::vector<std::filesystem::path>& files) {
                            : fmt::format("{} and {} further files", files.front().string(), files.size() - 1);
 }
 
-/// One call that learns.
+/// One call of learning.
 class UnigramLearning {
  public:
   UnigramLearning(const WordSource& source, const LearnUnigramOptions& options, const core::ProgressSink& progress,
@@ -215,7 +215,7 @@ class UnigramLearning {
     return split.join(arena_);
   }
 
-  /// Every sum that learning makes is at most the number of characters, and that is at most the number of bytes.
+  /// Every sum in learning is at most the number of characters, which is at most the number of bytes.
   void add_characters(std::uint64_t bytes, std::uint64_t count) {
     constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
     const bool fits = bytes == 0 || count <= kMost / bytes;
@@ -248,7 +248,7 @@ class UnigramLearning {
             options_.byte_fallback ? 256 : 0, alphabet_.size(), least);
   }
 
-  /// Characters without a piece end words: no piece reaches over them.
+  /// A character without a piece ends a word, since no piece crosses it.
   UnigramWords lay_out(const std::vector<WordCount>& words) const {
     UnigramWords out;
     const auto end_word = [&](std::uint64_t count) {
@@ -331,7 +331,7 @@ class UnigramLearning {
   ThreadArena arena_;
   UnigramDefinition definition_;
   std::vector<std::string> reserved_;  // texts of special tokens, symbols and bytes
-  std::vector<char32_t> alphabet_;     // by falling count; its place from 1 is a character's symbol
+  std::vector<char32_t> alphabet_;     // by falling count; the position from 1 is the character's symbol
   CharacterTable symbols_;
   std::atomic<std::uint64_t> characters_ = 0;
 };
@@ -340,7 +340,7 @@ UnigramDefinition learn_from(const std::vector<std::filesystem::path>& files, Wo
                              LearnUnigramOptions options, const core::ProgressSink& progress, const core::LogSink& log,
                              const std::stop_token& stop) {
   check_unigram_options(files, options);
-  // Symbols are looked for in normalised text.
+  // Symbols are matched in normalised text.
   if (options.normalization.escape_spaces)
     for (std::string& symbol : options.user_symbols) symbol = with_spaces_as(kWordMark, symbol);
   const std::string_view whole_lines = reason_for_whole_lines(options);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kBlockWords = std::size_t{1} << 14;
 
-/// What pairs occur in all must fit in 63 bits. The sum is rounded, so it stops well before.
+/// The total occurrences of pairs must fit in 63 bits. The sum is rounded, so the limit is well below.
 constexpr double kMaxOccurrences = 4e18;
 
 }  // namespace
@@ -33,7 +33,7 @@ void check_corpus_size(std::uint64_t cells, double occurrences) {
                 occurrences);
 }
 
-/// Normalising each distinct word once gives the same as normalising lines, since no form of Unicode normalisation
+/// Normalising each distinct word once is equivalent to normalising lines, because no Unicode normalisation form
 /// composes or reorders across a space.
 WordCounts split_into_pre_tokens(const WordCounts& words, const BpeDefinition& definition, ThreadArena& arena) {
   const PreTokenizer pre_tokenizer(definition);
@@ -58,7 +58,7 @@ LearningCorpus::LearningCorpus(WordCounts words, const BpeDefinition& definition
     blocks_.push_back({.begin = begin, .end = std::min(words_.size(), begin + kBlockWords), .characters = {}});
 }
 
-/// The few words that hold a mark, or what is escaped, themselves are changed or fall apart into several.
+/// The few words that contain a mark, or an escaped character, are changed or split into several words.
 void LearningCorpus::split_at_marks(const BpeDefinition& definition) {
   const PlainWords plain(definition);
   std::vector<std::pair<std::string, std::uint64_t>> changed;

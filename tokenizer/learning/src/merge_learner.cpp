@@ -10,7 +10,7 @@
 namespace dragoman::tokenizer {
 namespace {
 
-/// How many merges pass between looks at the stop request and reports of progress.
+/// The number of merges between checks of the stop request and reports of progress.
 constexpr std::size_t kMergesPerReport = 256;
 
 std::size_t count_characters(std::string_view text) {
@@ -50,8 +50,8 @@ void MergeLearner::report(const core::ProgressSink& progress, const std::stop_to
       {.stage = "learn merges", .done = definition_.pieces.size(), .total = wanted_, .unit = "pieces", .figures = {}});
 }
 
-/// The piece that a merge makes, new or known; -1 if it would spell a special token, a byte piece or a user symbol, or
-/// would be too long.
+/// Returns the piece that a merge produces, which is new or known. Returns -1 if it would spell a special token, a byte
+/// piece or a user symbol, or would be too long.
 std::int32_t MergeLearner::result_of(const PairStatistics::Pair& pair) {
   std::string text = definition_.pieces[static_cast<std::size_t>(pair.left)] +
                      definition_.pieces[static_cast<std::size_t>(pair.right)];

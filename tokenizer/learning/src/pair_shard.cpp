@@ -42,8 +42,8 @@ PairMap<PairShard::PairPlaces> PairShard::index_pairs(std::optional<std::int32_t
     if (number != kUncounted) ++cursor[number + 1];
   cursor[0] = static_cast<std::uint32_t>(positions_.size());
   for (std::size_t i = 1; i < cursor.size(); ++i) cursor[i] += cursor[i - 1];
-  // Memory that is reserved and not touched costs nothing, and growing would hold the list twice for a moment. Merges
-  // add about as many places again; three times as many are the most that there can be.
+  // Memory that is reserved but not touched costs nothing, while growing would briefly hold the list twice. Merges add
+  // about the same number of positions again, and never more than twice this number.
   if (positions_.empty()) positions_.reserve(std::size_t{cursor.back()} * 3);
   positions_.resize(cursor.back());
   pairs.for_each([&](std::uint64_t, PairPlaces& pair) {
@@ -55,15 +55,15 @@ PairMap<PairShard::PairPlaces> PairShard::index_pairs(std::optional<std::int32_t
   return pairs;
 }
 
-/// Numbers the pairs in the order of their first occurrence, in place of their places; returns the number of the pair
-/// that begins at each cell.
+/// Numbers the pairs in the order of their first occurrence, and stores the numbers instead of their positions. Returns
+/// the number of the pair that begins at each cell.
 core::PageVector<std::uint32_t> PairShard::number_pairs(PairMap<PairPlaces>& pairs, std::optional<std::int32_t> with) {
   constexpr std::uint32_t kCellsAhead = 12;
   core::PageVector<std::uint32_t> numbers(end_ - begin_, kUncounted);
-  bool overlaps = false;  // with the occurrence counted at the symbol before
+  bool overlaps = false;  // with the occurrence counted at the previous symbol
   std::uint32_t next = 0;
   for (std::uint32_t cell = begin_; cell + 1 < end_; cell = next) {
-    // Right for symbols of one cell, which all are when all pairs are counted.
+    // Correct for symbols of one cell. All symbols are so when all pairs are counted.
     if (cell + kCellsAhead + 1 < end_)
       pairs.prefetch(pair_key(cells_[cell + kCellsAhead], cells_[cell + kCellsAhead + 1]));
     const std::int32_t left = cells_[cell];
@@ -84,7 +84,7 @@ core::PageVector<std::uint32_t> PairShard::number_pairs(PairMap<PairPlaces>& pai
 }
 
 void PairShard::merge(const MergeStep& step, std::span<const Places> places) {
-  // The places are far apart, but known: without fetching them ahead, waiting for memory would be most of the work.
+  // The positions are far apart but known. Without prefetching, waiting for memory would dominate.
   constexpr std::size_t kCellsAhead = 16;
   run_end_ = 0;
   run_length_ = 0;
@@ -102,7 +102,7 @@ void PairShard::merge(const MergeStep& step, std::span<const Places> places) {
   file_positions(right_);
 }
 
-/// In ascending order, which is what left to right means.
+/// Returns the positions in ascending order, i.e. from left to right.
 std::span<const std::uint32_t> PairShard::in_order(std::span<const Places> places) {
   const auto cells_of = [&](const Places& some) { return std::span(positions_).subspan(some.begin, some.size()); };
   if (places.empty()) return {};
@@ -128,7 +128,7 @@ void PairShard::merge_pair(const MergeStep& step, std::uint32_t cell) {
   gain_repeats(step, cell, 1, weight);
 }
 
-/// Merges the whole run of equal symbols around the cell, two by two; the last one of an odd run stays.
+/// Merges the whole run of equal symbols around the cell in pairs. The last symbol of an odd run remains.
 void PairShard::merge_run(const MergeStep& step, std::uint32_t cell) {
   const std::int64_t weight = weight_at(cell);
   const std::uint32_t size = length(step.left);
@@ -144,8 +144,8 @@ void PairShard::merge_run(const MergeStep& step, std::uint32_t cell) {
   gain_repeats(step, begin, made, weight);
 }
 
-/// What is lost with the neighbour before a merged pair. Taking one symbol off a run of k loses a pair only if k is
-/// even.
+/// Records the pairs lost with the neighbour before a merged pair. Removing one symbol from a run of k loses a pair
+/// only if k is even.
 void PairShard::lose_left(const MergeStep& step, std::uint32_t begin, std::int64_t weight) {
   const std::int32_t neighbour = cells_[begin - 1];
   if (neighbour == kBarrierCell) return;
@@ -174,12 +174,12 @@ void PairShard::gain_right(const MergeStep& step, std::uint32_t end, std::int64_
   right_.add_begin(neighbour, end - length(step.result));
 }
 
-/// The pair of the result with itself, where results that were `made` from `begin` on may join others on both sides.
+/// Records pairs of the result with itself. The `made` results from `begin` on may join others on both sides.
 void PairShard::gain_repeats(const MergeStep& step, std::uint32_t begin, std::uint32_t made, std::int64_t weight) {
   const std::int32_t result = step.result;
   const std::uint32_t size = length(result);
   const std::uint32_t end = begin + made * size;
-  // Walking back over what this step has just made would take quadratic time on a long repetition.
+  // Scanning back over the results of this step would take quadratic time on a long repetition.
   const std::uint32_t before = cells_[begin - 1] != result ? 0
                                : begin == run_end_         ? run_length_
                                                            : run_before(begin, result);
@@ -223,8 +223,8 @@ std::int64_t PairShard::weight_at(std::uint32_t cell) {
   return text_.weights[weight_].weight;
 }
 
-/// Files the new beginnings by neighbour at the end of the positions: those of one neighbour lie together afterwards,
-/// in their order, and end where its Change says.
+/// Appends the new positions to the list, grouped by neighbour. The positions for one neighbour are adjacent and in
+/// order, and its Change stores where they end.
 void PairShard::file_positions(Side& side) {
   core::require(positions_.size() + side.begins_.size() < kMaxCells, core::ErrorCode::kBadInput,
                 "the corpus is too large: more than {} places of pairs; learn from a sample of its lines", kMaxCells);

@@ -7,9 +7,9 @@
 namespace dragoman::tokenizer {
 namespace {
 
-/// How far ahead of its turn a pair is fetched from memory.
+/// The number of pairs that are prefetched from memory.
 constexpr std::size_t kPairsAhead = 8;
-/// Less is not worth the second thread's waking up.
+/// Smaller shards are not worth waking another thread.
 constexpr std::size_t kCellsOfShard = std::size_t{1} << 18;
 
 }  // namespace
@@ -29,7 +29,7 @@ PairStatistics::PairStatistics(Text text, std::uint64_t min_count, ThreadArena& 
   record_pairs(std::nullopt, min_count_);
 }
 
-/// Equal shares of the cells, cut at barriers.
+/// Divides the cells into equal shares that end at barriers.
 void PairStatistics::add_shards(std::size_t count) {
   const auto size = text_.cells.size();
   shards_.reserve(count);
@@ -39,7 +39,7 @@ void PairStatistics::add_shards(std::size_t count) {
     std::size_t end = std::max(begin + 1, size * s / count);
     while (end < size && text_.cells[end - 1] != kBarrier) ++end;
     shards_.emplace_back(text_, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end));
-    begin = end - 1;  // the barrier belongs to both, and neither writes it
+    begin = end - 1;  // the barrier belongs to both shards, and neither writes it
   }
 }
 
@@ -59,7 +59,7 @@ void PairStatistics::for_each_shard(bool in_parallel, Body&& body) {
   arena_.for_each(shards_.size(), body);
 }
 
-/// Counts all pairs, or those with one symbol, and records those of `least` or more that are not on record.
+/// Counts all pairs, or the pairs with one symbol, and records new ones with at least `least` occurrences.
 void PairStatistics::record_pairs(std::optional<std::int32_t> with, std::int64_t least) {
   std::vector<PairMap<PairShard::PairPlaces>> counted(shards_.size());
   for_each_shard(true, [&](std::size_t s) { counted[s] = shards_[s].index_pairs(with); });
@@ -68,7 +68,7 @@ void PairStatistics::record_pairs(std::optional<std::int32_t> with, std::int64_t
       std::int64_t count = pair.count;
       for (std::size_t other = 0; other < counted.size(); ++other) {
         const PairShard::PairPlaces* more = other == s ? nullptr : counted[other].find(key);
-        if (more != nullptr && other < s) return;  // recorded, or not, when that shard's turn was
+        if (more != nullptr && other < s) return;  // handled, recorded or not, with that shard
         if (more != nullptr) count += more->count;
       }
       if (count < least || pairs_.find(key) != nullptr) return;
@@ -113,7 +113,7 @@ void PairStatistics::merge(const Pair& pair, std::int32_t result) {
   apply(step);
 }
 
-/// Returns how many they are.
+/// Returns the number of positions.
 std::size_t PairStatistics::collect_places(const PairState& pair) {
   for (auto& places : places_) places.clear();
   std::size_t count = 0;
@@ -129,7 +129,7 @@ void PairStatistics::add_segment(PairState& pair, const PairShard::Places& place
   pair.segment = static_cast<std::uint32_t>(segments_.size() - 1);
 }
 
-/// Adds the changes of all shards to the first one's.
+/// Adds the changes of all shards to the changes of the first one.
 template <class SideOf>
 void PairStatistics::sum_up(SideOf&& side_of) {
   PairShard::Side& first = side_of(shards_.front());
@@ -143,7 +143,7 @@ void PairStatistics::sum_up(SideOf&& side_of) {
   }
 }
 
-/// What pairs with the result have gained on one side of it.
+/// Adds the occurrences that pairs with the result have gained on one side of it.
 template <class SideOf, class KeyOf>
 void PairStatistics::add_gained(SideOf&& side_of, KeyOf&& key_of) {
   const PairShard::Side& sums = side_of(shards_.front());
@@ -167,7 +167,8 @@ void PairStatistics::add_gained(SideOf&& side_of, KeyOf&& key_of) {
   }
 }
 
-/// What pairs with the merged symbols have lost on one side of them; and makes that side ready for the next step.
+/// Subtracts the occurrences that pairs with the merged symbols have lost on one side, and clears that side for the
+/// next step.
 template <class SideOf, class KeyOf>
 void PairStatistics::take_lost(SideOf&& side_of, KeyOf&& key_of) {
   const PairShard::Side& sums = side_of(shards_.front());
@@ -181,8 +182,8 @@ void PairStatistics::take_lost(SideOf&& side_of, KeyOf&& key_of) {
   for (PairShard& shard : shards_) side_of(shard).clear();
 }
 
-/// Gains go first: what one place gains, the next one may lose (`abab`), and a pair that was not put on record with all
-/// that it gained has nothing to lose.
+/// Gains are applied first. One position may gain what the next one loses (`abab`). A pair that was not recorded with
+/// all its gains then has nothing to lose.
 void PairStatistics::apply(const MergeStep& step) {
   const auto left = [](PairShard& shard) -> PairShard::Side& { return shard.left(); };
   const auto right = [](PairShard& shard) -> PairShard::Side& { return shard.right(); };

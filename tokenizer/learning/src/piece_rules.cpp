@@ -9,7 +9,7 @@
 namespace dragoman::tokenizer {
 namespace {
 
-/// The long vowel mark, which both Hiragana and Katakana have.
+/// The long vowel mark, which both Hiragana and Katakana use.
 constexpr char32_t kProlongedSound = 0x30FC;
 
 bool is_between(char32_t c, char32_t first, char32_t last) {
@@ -33,7 +33,7 @@ PieceRules::Character PieceRules::classify(char32_t c) const {
   UErrorCode ignored = U_ZERO_ERROR;
   UScriptCode script = uscript_getScript(static_cast<UChar32>(c), &ignored);
   if (script == USCRIPT_HIRAGANA || script == USCRIPT_KATAKANA || c == kProlongedSound) script = USCRIPT_HAN;
-  // A mark that takes the script of what it stands on.
+  // A combining mark has the script of its base character.
   if (script == USCRIPT_INHERITED) return {Kind::kAny, 1};
   return {Kind::kScript, script};
 }

@@ -17,7 +17,7 @@ namespace {
 using core::ErrorCode;
 using core::require;
 
-/// How each piece is made.
+/// The merges that produce each piece.
 class Derivations {
  public:
   explicit Derivations(const BpeDefinition& definition) : definition_(definition), makers_(definition.pieces.size()) {
@@ -30,7 +30,8 @@ class Derivations {
       ids_.emplace(definition.pieces[id], static_cast<std::int32_t>(id));
   }
 
-  /// The ranks of the merges that make the piece: of several the one that is ever used, or all if none is.
+  /// Returns the ranks of the merges that produce the piece. If there are several, returns only the one that encoding
+  /// uses, or all if it uses none.
   std::vector<std::uint32_t> of(std::int32_t id) const {
     const auto& makers = makers_[index(id)];
     if (makers.size() < 2) return makers;
@@ -60,7 +61,7 @@ class Derivations {
     return symbols;
   }
 
-  /// The symbols of the piece's text just before the last merge makes the piece of them.
+  /// Returns the symbols of the piece's text immediately before the last merge produces the piece.
   std::vector<std::int32_t> encode_without(std::int32_t id) const {
     std::vector<std::int32_t> symbols = characters_of(definition_.pieces[index(id)]);
     for (auto best = lowest_merge(symbols, id); best; best = lowest_merge(symbols, id)) {
@@ -90,7 +91,7 @@ class Derivations {
   std::unordered_map<std::string_view, std::int32_t, core::TextHash> ids_;
 };
 
-/// What encoding and decoding cannot do without, whatever the text.
+/// Returns the pieces that encoding and decoding need, whatever the text is.
 std::vector<bool> indispensable_pieces(const BpeDefinition& definition, bool drop_characters) {
   std::vector<bool> kept = unmerged_pieces(definition);
   if (drop_characters)
@@ -105,7 +106,7 @@ std::vector<bool> indispensable_pieces(const BpeDefinition& definition, bool dro
   return kept;
 }
 
-/// Adds what the kept pieces are made of.
+/// Adds the pieces from which the kept pieces are built.
 void close_over_merges(const BpeDefinition& definition, std::vector<bool>& kept) {
   const Derivations derivations(definition);
   std::vector<std::int32_t> open;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kSymbolsPerKey = 3;
 constexpr unsigned kBitsPerSymbol = 21;  // code points are below 2^21, and so are alphabets
 
-/// Suffixes of the words, cut to a length, in the order of their symbols.
+/// Suffixes of the words, limited to a length, sorted by their symbols.
 class SuffixSorter {
  public:
   struct Suffix {
@@ -25,7 +25,7 @@ class SuffixSorter {
   SuffixSorter(std::span<const UnigramSymbol> symbols, std::size_t max_length)
       : symbols_(symbols), max_length_(max_length) {}
 
-  /// The suffixes agree in their first `depth` symbols.
+  /// Sorts suffixes that agree in their first `depth` symbols.
   void sort(std::span<Suffix> suffixes, std::size_t depth) const {
     for (Suffix& suffix : suffixes) suffix.key = key_of(suffix.begin, depth);
     std::ranges::sort(suffixes, [](const Suffix& a, const Suffix& b) { return a.key < b.key; });
@@ -57,7 +57,7 @@ class SuffixSorter {
   std::size_t max_length_;
 };
 
-/// Walks the suffix tree below one first symbol.
+/// Traverses the suffix tree below one first symbol.
 class NodeFinder {
  public:
   NodeFinder(std::span<const UnigramSymbol> symbols, std::size_t max_length,
@@ -90,7 +90,8 @@ class NodeFinder {
     while (length < max_length_ && symbols_[a + length] != 0 && symbols_[a + length] == symbols_[b + length]) ++length;
     return length;
   }
-  /// Where no piece can go on to the end of an edge of the tree, which begins at `above`, it ends as far as one can.
+  /// If no piece can extend to the end of an edge of the tree, which begins at `above`, keeps the longest valid piece
+  /// on it.
   void keep_valid(Substring node, std::size_t above) {
     for (; node.length >= 2 && node.length > above; --node.length)
       if (is_valid_(symbols_.subspan(node.begin, node.length))) return found_.push_back(node);
@@ -112,12 +113,12 @@ class NodeFinder {
   std::span<const UnigramSymbol> symbols_;
   std::size_t max_length_;
   const std::function<bool(std::span<const UnigramSymbol>)>& is_valid_;
-  std::vector<Substring> open_;  // on the way from the root to the last suffix
+  std::vector<Substring> open_;  // the path from the root to the last suffix
   std::uint32_t last_ = 0;
   std::vector<Substring> found_;
 };
 
-/// The places of each first symbol, those of symbol s in [begins[s], begins[s + 1]).
+/// The positions of each first symbol: places[begins[s]] up to places[begins[s + 1]] for symbol s.
 struct FirstSymbols {
   std::vector<std::size_t> begins;
   std::vector<std::uint32_t> places;
@@ -147,7 +148,7 @@ std::vector<Substring> frequent_substrings(const UnigramWords& words, std::size_
                                            ThreadArena& arena, const std::stop_token& stop) {
   const FirstSymbols first = sort_by_first_symbol(words);
   const std::size_t symbols = first.begins.size() - 1;
-  // The longest lists first, so that no thread is left alone with one.
+  // The longest lists come first, so that no thread is left alone with one at the end.
   std::vector<std::size_t> order(symbols);
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, std::greater<>(),
@@ -184,7 +185,7 @@ std::vector<LearnedPiece> seed_pieces(const UnigramWords& words, std::vector<Sub
     const auto last = weights.begin() + static_cast<std::ptrdiff_t>(most);
     std::ranges::nth_element(weights, last, std::greater<>());
     const double limit = *last;
-    // Of those that weigh the same, the first in the order of symbols.
+    // Among equal weights, the first ones in the order of symbols are kept.
     auto room = most - static_cast<std::size_t>(
                            std::ranges::count_if(substrings, [&](const Substring& s) { return weight(s) > limit; }));
     std::erase_if(substrings, [&](const Substring& s) {

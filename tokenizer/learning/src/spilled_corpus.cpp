@@ -14,7 +14,7 @@
 namespace dragoman::tokenizer {
 namespace {
 
-/// How many words pass between looks at the stop request and reports of progress.
+/// The number of words between checks of the stop request and reports of progress.
 constexpr std::uint64_t kWordsPerReport = std::uint64_t{1} << 18;
 
 void report_words(std::uint64_t words, const core::ProgressSink& progress, const std::stop_token& stop) {
@@ -34,8 +34,8 @@ WordRun one_run(WordRuns& runs, const core::ProgressSink& progress, const std::s
   return writer.finish();
 }
 
-/// Does to words, which come in their order, what is done to text. Most stay as they are and in their order; what the
-/// others become is counted, and sorted in once all have come.
+/// Processes words like text, in their order. Most words and their order are unchanged. The results for the others are
+/// counted, and inserted in order after all words have come.
 class WordChanges {
  public:
   WordChanges(const BpeDefinition& definition, const MemoryPlan& plan, const std::stop_token& stop)
@@ -62,7 +62,7 @@ class WordChanges {
   }
 
  private:
-  /// As in the LearningCorpus, the mark in front is left out where every word has one.
+  /// As in LearningCorpus, the leading mark is omitted if every word has one.
   void split(std::string_view word, std::uint64_t count) {
     const std::size_t mark = effect_ == SpacedWordEffect::kMark ? std::string_view(kWordMark).size() : 0;
     any_changed_ = true;
@@ -148,7 +148,7 @@ std::uint64_t SpilledCorpus::min_count_for(std::uint64_t most_cells) const {
   return 0;
 }
 
-/// Where the cells of each frequent word begin.
+/// Returns where the cells of each frequent word begin.
 std::vector<std::size_t> SpilledCorpus::place_frequent_words(PairStatistics::Text& text) const {
   std::vector<std::size_t> order(frequent_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -167,7 +167,7 @@ std::vector<std::size_t> SpilledCorpus::place_frequent_words(PairStatistics::Tex
   return places;
 }
 
-/// Where the cells of the words of each count begin, the first of all at `cell`.
+/// Returns where the cells of the words of each count begin. The first of all is at `cell`.
 std::vector<std::size_t> SpilledCorpus::place_rare_words(PairStatistics::Text& text, std::size_t cell) const {
   std::vector<std::size_t> places(kSmall, 0);
   for (std::uint64_t count = kSmall - 1; count > 0; --count) {

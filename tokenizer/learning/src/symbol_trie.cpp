@@ -5,7 +5,7 @@
 
 namespace dragoman::tokenizer {
 
-/// The pieces [begin, end) of the sorted ones share their first `depth` symbols, which lead to `node`.
+/// The sorted pieces [begin, end), which share their first `depth` symbols. These lead to `node`.
 struct SymbolTrie::Range {
   std::size_t begin;
   std::size_t end;
@@ -20,7 +20,7 @@ SymbolTrie::SymbolTrie(std::span<const LearnedPiece> pieces) {
   std::ranges::sort(sorted, [&](std::uint32_t a, std::uint32_t b) { return pieces[a].symbols < pieces[b].symbols; });
   const auto symbols = [&](std::size_t i) -> const std::vector<UnigramSymbol>& { return pieces[sorted[i]].symbols; };
   reserve(std::size_t{largest_} + 2);
-  units_[0].parent = 0;  // no node's child: the parent of none
+  units_[0].parent = 0;  // the root is not the child of any node
   std::vector<Range> open = {{0, pieces.size(), 0, 0}};
   std::vector<Range> below;
   std::vector<UnigramSymbol> labels;
@@ -41,7 +41,7 @@ SymbolTrie::SymbolTrie(std::span<const LearnedPiece> pieces) {
       i = end;
     }
     if (labels.empty()) {
-      units_[range.node].children = 0;  // all that stands there has another parent, but for the root's children
+      units_[range.node].children = 0;  // every unit there has another parent, except for the root's children
       continue;
     }
     const std::uint32_t children = find_room(labels);
@@ -52,14 +52,14 @@ SymbolTrie::SymbolTrie(std::span<const LearnedPiece> pieces) {
     }
     open.insert(open.end(), below.rbegin(), below.rend());
   }
-  reserve(units_.size() + largest_ + 1);  // so that no look at a child is behind the end
+  reserve(units_.size() + largest_ + 1);  // so that no access to a child is beyond the end
 }
 
 void SymbolTrie::reserve(std::size_t size) {
   if (size > units_.size()) units_.resize(std::max(size, units_.size() * 2));
 }
 
-/// The first place where all children fit.
+/// Returns the first base at which all children fit.
 std::uint32_t SymbolTrie::find_room(std::span<const UnigramSymbol> labels) {
   while (first_free_ < units_.size() && units_[first_free_].parent != kFree) ++first_free_;
   std::size_t looked = 0;
@@ -68,7 +68,7 @@ std::uint32_t SymbolTrie::find_room(std::span<const UnigramSymbol> labels) {
     const std::size_t children = at - labels.front();
     reserve(children + largest_ + 1);
     if (std::ranges::all_of(labels, [&](UnigramSymbol label) { return units_[children + label].parent == kFree; })) {
-      // Nearly all of what was looked at is taken: the next one need not look there.
+      // Nearly all of the searched units are taken, so the next search skips them.
       if (looked > 4096) first_free_ = at - 64;
       return static_cast<std::uint32_t>(children);
     }

@@ -15,7 +15,7 @@ VocabularyEdit truncate(const BpeDefinition& definition, std::int32_t size) {
                 core::ErrorCode::kInvalidArgument,
                 "a vocabulary of {} pieces cannot be cut to {}; from {}, which no merge makes, to {} are possible",
                 definition.pieces.size(), size, count, definition.pieces.size());
-  // Learning stops at the merge that makes the last piece: a later one that makes a piece again is not learned.
+  // Learning stops at the merge that produces the last piece. A later merge that produces a piece again is not learned.
   std::size_t rank = 0;
   for (; count < size; ++rank) {
     const auto result = static_cast<std::size_t>(definition.merges[rank].result);

@@ -13,18 +13,18 @@
 namespace dragoman::tokenizer {
 namespace {
 
-/// A piece that is expected less often says nothing.
+/// Pieces with a smaller expected count are not significant.
 constexpr double kLeastExpectation = 0.5;
-/// Pieces that are learned beyond the wanted number before the last pruning.
+/// The factor by which pieces exceed the requested number before the last pruning.
 constexpr double kSurplus = 1.1;
-/// Words that one task looks at.
+/// The number of words that one task processes.
 constexpr std::size_t kWordsPerBlock = 2048;
-/// What fixed-point sums stay below; as many bits as a double holds exactly would be fewer than a corpus may need.
+/// The limit of fixed-point sums. The bits that a double represents exactly would be too few for some corpora.
 constexpr double kLargestSum = 4e18;
-/// A mean log likelihood of a symbol is not larger: even a random character of Unicode has 14.
+/// The limit of the mean log likelihood of a symbol: even a random Unicode character has 14.
 constexpr double kLargestLogLikelihood = 256;
 
-/// What the threads have added up, each for itself.
+/// The sums of one thread.
 struct FixedPointSums {
   explicit FixedPointSums(std::size_t size) : sums(size) {}
   std::vector<std::int64_t> sums;
@@ -35,7 +35,7 @@ std::size_t blocks_of(const UnigramWords& words) {
   return (words.size() + kWordsPerBlock - 1) / kWordsPerBlock;
 }
 
-/// Calls body(block, sums) for each block of words, with sums of its own for each thread; returns all of them together.
+/// Calls body(block, sums) for each block of words, with separate sums for each thread. Returns the total.
 template <class Body>
 FixedPointSums sum_over_blocks(ThreadArena& arena, const std::stop_token& stop, const UnigramWords& words,
                                std::size_t size, const Body& body) {
@@ -133,8 +133,8 @@ std::vector<std::uint64_t> UnigramLearner::count_best() const {
   return {sums.sums.begin(), sums.sums.end()};
 }
 
-/// The loss of a piece is what the likelihood of the best segmentations falls by if its second best segmentation stands
-/// in its place, with the counts of all pieces changed by that.
+/// The loss of a piece is the decrease in likelihood of the best segmentations if its second-best segmentation replaces
+/// it, with all counts adjusted accordingly.
 void UnigramLearner::prune(std::size_t wanted) {
   struct Candidate {
     std::uint32_t piece;
@@ -145,7 +145,8 @@ void UnigramLearner::prune(std::size_t wanted) {
   const UnigramScores scores(trie, pieces_, 0);
   double total = 0;
   for (const std::uint64_t count : counts) total += static_cast<double>(count);
-  std::vector<std::optional<double>> losses(pieces_.size());  // none: the piece can go, or must stay
+  // not set: the piece is dropped without loss, or must be kept
+  std::vector<std::optional<double>> losses(pieces_.size());
   core::for_each_range(arena_.executor(), static_cast<std::int64_t>(pieces_.size()), kWordsPerBlock,
                        [&](std::int64_t begin, std::int64_t end) {
                          check_not_stopped(stop_);
@@ -190,7 +191,7 @@ void UnigramLearner::maximise_likelihood(RarePieces rare, const Observer& observ
 }
 
 std::vector<LearnedPiece> UnigramLearner::run(const Observer& observe) {
-  // Before the first expectation: what the seeds give a symbol on average.
+  // Before the first expectation: the mean score that the seeds give to a symbol.
   const auto surplus = static_cast<std::size_t>(static_cast<double>(settings_.wanted) * kSurplus);
   for (;;) {
     maximise_likelihood(RarePieces::kDrop, observe);
@@ -200,7 +201,7 @@ std::vector<LearnedPiece> UnigramLearner::run(const Observer& observe) {
   }
   if (pieces_.size() > settings_.wanted) {
     prune(settings_.wanted);
-    maximise_likelihood(RarePieces::kKeep, observe);  // none is left to take the place of one that is dropped now
+    maximise_likelihood(RarePieces::kKeep, observe);  // no other piece could replace one that is dropped now
   }
   return std::move(pieces_);
 }

@@ -12,7 +12,7 @@
 namespace dragoman::tokenizer {
 namespace {
 
-/// By old id: the new one. Pieces that stay keep their order.
+/// Returns the new id for each old id. Kept pieces keep their order.
 std::vector<std::int32_t> number(const std::vector<bool>& kept) {
   std::vector<std::int32_t> new_ids(kept.size(), kDroppedPiece);
   std::int32_t next = 0;

@@ -21,8 +21,9 @@ std::string encoded(LineEncoder& encoder, const std::string& line, std::uint64_t
   }
 }
 
-/// Lines of pieces have text where a SentencePiece model has no piece. That text may be a piece of the other tokenizer,
-/// and the other file of the same tokenizer may write its unknown piece there. So the unknown piece is compared.
+/// If a SentencePiece model lacks a piece, its lines contain the text. The other tokenizer may have this text as a
+/// piece, or may write its unknown piece if it was read from another file of the same tokenizer. Therefore the unknown
+/// piece is compared.
 LineEncoding with_unknown_pieces(const Tokenizer& tokenizer, const LineCodingOptions& options) {
   LineEncoding encoding(tokenizer, options);
   encoding.unknown = -1;

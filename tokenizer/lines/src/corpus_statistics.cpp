@@ -16,7 +16,7 @@
 namespace dragoman::tokenizer {
 namespace {
 
-/// What no piece of this tokenizer is.
+/// The id of no piece.
 constexpr std::int32_t kNoPiece = -1;
 
 std::int32_t unknown_piece(const Tokenizer& tokenizer) {
@@ -24,7 +24,7 @@ std::int32_t unknown_piece(const Tokenizer& tokenizer) {
   return bpe == nullptr ? kNoPiece : bpe->definition().unknown.value_or(kNoPiece);
 }
 
-/// By id: whether byte fallback gives it.
+/// Returns for each id whether byte fallback produces it.
 std::vector<bool> byte_pieces(const Tokenizer& tokenizer) {
   const auto* bpe = dynamic_cast<const BpeTokenizer*>(&tokenizer);
   std::vector<bool> bytes(static_cast<std::size_t>(tokenizer.size()), false);
@@ -39,7 +39,7 @@ std::uint64_t count_characters(std::string_view text) {
   return count;
 }
 
-/// Where the words of a line end.
+/// Finds the ends of the words of a line.
 void find_word_ends(std::string_view line, std::vector<std::size_t>& ends) {
   ends.clear();
   for (std::size_t begin = line.find_first_not_of(' '); begin != std::string_view::npos;
@@ -103,7 +103,7 @@ void add(CorpusStatistics& all, const CorpusStatistics& part) {
   for (std::size_t id = 0; id < all.piece_counts.size(); ++id) all.piece_counts[id] += part.piece_counts[id];
 }
 
-/// Sums of whole numbers, so it does not matter which thread has counted what.
+/// Adds integers, so the distribution over threads does not matter.
 void add_up(CorpusStatistics& all, const OnePerThread<LineCounter>& counters, const Tokenizer& tokenizer) {
   for (const auto& counter : counters.all()) add(all, counter->statistics());
   const std::vector<bool> bytes = byte_pieces(tokenizer);

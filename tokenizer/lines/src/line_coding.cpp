@@ -37,11 +37,11 @@ std::vector<std::string_view> lines_of(const Chunk& chunk) {
   return lines;
 }
 
-/// Reads chunks in order, turns several at a time into text, and writes them in order.
+/// Reads chunks in order, converts several at a time to text, and writes the results in order.
 void for_each_chunk(ChunkReader& reader, core::OutputFile& output, int threads, std::string_view stage,
                     const core::ProgressSink& progress, const core::RunStop& stop,
                     core::FunctionRef<std::string(const Chunk&)> code) {
-  // What was read before an interruption is still coded and written.
+  // Chunks that were read before an interruption are still converted and written.
   bool interrupted = false;
   const auto read = [&](Chunk& chunk) {
     try {
@@ -61,7 +61,7 @@ void for_each_chunk(ChunkReader& reader, core::OutputFile& output, int threads, 
   const auto write = [&](const std::string& text) {
     lines += count_line_feeds(text);
     output.write(text);
-    output.flush();  // whoever waits at the other end of a pipe gets every line that was read
+    output.flush();  // so that the reader of a pipe gets every line that was read
     return true;
   };
   process_chunks(*core::make_executor(threads), stop, read, code, write);
@@ -75,7 +75,8 @@ std::string shown_name(const std::filesystem::path& input) {
   return input == "-" ? "standard input" : input.string();
 }
 
-/// Names the line that cannot be encoded: encoded one by one, it fails again. Lines that can be pay nothing.
+/// Throws the error of the line that cannot be encoded. Finding it by encoding the lines again costs nothing in the
+/// normal case.
 void require_each_encodes(LineEncoder& encoder, const std::vector<std::string_view>& lines, std::uint64_t number,
                           const std::string& where, std::uint64_t lines_before) {
   std::string ignored;

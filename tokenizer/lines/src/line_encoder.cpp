@@ -46,7 +46,7 @@ SpacedPieces pieces_with_spaces(const Tokenizer& tokenizer) {
 }
 
 std::int32_t id_of_text_without_piece(const Tokenizer& tokenizer) {
-  constexpr const char* kNowhere = "\U0010FFFE";  // no character, so in no vocabulary
+  constexpr const char* kNowhere = "\U0010FFFE";  // not a character, so it is in no vocabulary
   try {
     const std::vector<std::string> pieces = tokenizer.encode_as_text(kNowhere);
     const std::vector<std::int32_t> ids = tokenizer.encode(kNowhere);
@@ -122,7 +122,7 @@ void IdTexts::append_slots(std::span<const std::int32_t> ids, std::string& out) 
     const char* slot = slots + kSlot * static_cast<std::size_t>(id);
     const auto size = static_cast<std::uint8_t>(slot[kSlot - 1]);
     if (size != kLong) {
-      std::memcpy(to + end, slot, kSlot);  // what is too much is overwritten
+      std::memcpy(to + end, slot, kSlot);  // surplus bytes are overwritten
       end += size;
     } else {
       std::uint32_t place;
@@ -143,7 +143,7 @@ LineEncoding::LineEncoding(const Tokenizer& t, const LineCodingOptions& o)
       options(o),
       mark(o.format == LineFormat::kPieces ? continuation_mark(t) : std::string()),
       texts(t, o.format) {
-  if (o.format == LineFormat::kPieces) pieces_with_spaces(t);  // throws
+  if (o.format == LineFormat::kPieces) pieces_with_spaces(t);  // throws if lines cannot represent a piece
   if (o.format == LineFormat::kPieces && mark.empty()) unknown = id_of_text_without_piece(t);
   const bool plain = !o.reverse && o.in_front.empty() && o.behind.empty() && o.n_best == 0;
   require(plain || mark.empty(), ErrorCode::kUnsupported,
@@ -170,7 +170,8 @@ bool LineEncoder::has_text(std::span<const std::int32_t> ids) const {
   return encoding_->unknown >= 0 && std::ranges::find(ids, encoding_->unknown) != ids.end();
 }
 
-/// Few lines have text without a piece. Where it could not be read back the unknown piece stands for it.
+/// Handles the few lines that contain text without a piece. If that text could not be decoded, the unknown piece
+/// replaces it.
 void LineEncoder::append_with_text(std::string_view line, std::uint64_t number, std::string& out) const {
   const LineCodingOptions& options = encoding_->options;
   EncodeOptions encode = options.encode;
@@ -194,7 +195,7 @@ void LineEncoder::append_with_text(std::string_view line, std::uint64_t number, 
   fmt::format_to(std::back_inserter(out), "{}\n", fmt::join(pieces, " "));
 }
 
-/// Reversed if that is asked for, and with what stands in front and behind.
+/// Returns the ids, reversed if requested, with the additional ids before and after them.
 std::span<const std::int32_t> LineEncoder::dressed(std::span<const std::int32_t> ids) {
   const LineCodingOptions& options = encoding_->options;
   if (!options.reverse && options.in_front.empty() && options.behind.empty()) return ids;
@@ -251,7 +252,7 @@ void LineEncoder::append_json(std::string_view line, std::uint64_t number, std::
 }
 
 void LineEncoder::append_all(std::span<const std::string_view> lines, std::uint64_t number, std::string& out) {
-  constexpr std::size_t kLines = 64;  // so few that their ids stay in a cache
+  constexpr std::size_t kLines = 64;  // small enough that their ids stay in a cache
   if (!encoding_->mark.empty()) {
     for (const std::string_view line : lines) append_continued(line, number++, out);
     return;
@@ -271,7 +272,7 @@ void LineEncoder::append_all(std::span<const std::string_view> lines, std::uint6
   }
 }
 
-/// White space at both ends stays, as in subword-nmt.
+/// White space at both ends is kept, as in subword-nmt.
 void LineEncoder::append_continued(std::string_view line, std::uint64_t number, std::string& out) const {
   constexpr std::string_view kSpace = " \r";
   const std::size_t begin = std::min(line.find_first_not_of(kSpace), line.size());

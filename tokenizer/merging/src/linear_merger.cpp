@@ -10,7 +10,7 @@ LinearMerger::LinearMerger(const std::vector<Merge>& merges, const MergeTable& t
   if (!is_proper_) pieces_.clear();
 }
 
-/// Goes through the merges in the order of their ranks, and notes what makes each piece.
+/// Visits the merges in the order of their ranks, and records what produces each piece.
 bool LinearMerger::prove(const std::vector<Merge>& merges) {
   std::vector<bool> is_side(pieces_.size(), false);
   for (std::uint32_t rank = 0; rank < merges.size(); ++rank) {
@@ -40,13 +40,14 @@ std::optional<std::uint64_t> LinearMerger::merge(std::vector<Symbol>& word) cons
   return looked_up;
 }
 
-/// The last piece of the encoding of the first `before` symbols and one more, where word[i].id is the last piece of the
-/// first i + 1.
+/// Returns the last piece of the encoding of the first `before` symbols and one more. word[i].id is the last piece of
+/// the first i + 1 symbols.
 ///
-/// The new symbol merges with what stands on its left at that time, and so does what becomes of it. On the left is
-/// first the last symbol of the piece that stands there in the end, then what that symbol becomes, and so on up to the
-/// whole piece: each from its own merge until the merge that makes the next of it. The new symbol joins the first with
-/// which it has a merge that comes before the latter; at the same rank, the one on the left comes first.
+/// The new symbol merges with the piece on its left at that time, and so does each piece that it becomes. The piece on
+/// the left is first the last symbol of the final piece there, then the piece which that symbol becomes, and so on up
+/// to the whole final piece. Each of these exists from the merge that produces it until the merge that consumes it. The
+/// new symbol joins the first one for which their merge comes before the consuming merge. At equal ranks, the merge on
+/// the left comes first.
 std::int32_t LinearMerger::last_piece(const Symbol* word, std::size_t before, std::int32_t symbol,
                                       std::uint64_t& looked_up) const {
   std::int32_t last = symbol;
@@ -54,7 +55,7 @@ std::int32_t LinearMerger::last_piece(const Symbol* word, std::size_t before, st
     const std::uint32_t first_rank = piece(last).first_rank_as_right;
     std::uint32_t best = MergeTable::kNoRank;
     std::uint32_t joined = 0;
-    std::uint32_t end = MergeTable::kNoRank;  // the rank of the merge that takes `left` away
+    std::uint32_t end = MergeTable::kNoRank;  // the rank of the merge that consumes `left`
     for (std::int32_t left = word[before - 1].id; first_rank < end; left = piece(left).right) {
       const std::uint32_t rank = table_->rank(left, last);
       ++looked_up;
@@ -72,8 +73,8 @@ std::int32_t LinearMerger::last_piece(const Symbol* word, std::size_t before, st
   return last;
 }
 
-/// From the last piece of each prefix to the pieces of the whole word: from its end on, each tells where the one before
-/// it ends.
+/// Converts the last pieces of the prefixes to the pieces of the whole word. From the end of the word on, each piece
+/// determines the end of the previous one.
 void LinearMerger::keep_last_pieces(std::vector<Symbol>& word) const {
   std::size_t kept = word.size();
   for (std::size_t end = word.size(); end > 0;) {

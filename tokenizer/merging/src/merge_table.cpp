@@ -28,8 +28,8 @@ void MergeTable::index_results(const std::vector<Merge>& merges) {
   results_ = {};
 }
 
-/// A merge joins the last symbol of its left side and the first of its right side; both sides are single symbols or
-/// made by merges, which as a rule stand before.
+/// A merge joins the last symbol of its left side and the first symbol of its right side. Each side is a single symbol,
+/// or produced by a merge that usually has a lower rank.
 void MergeTable::index_joins(const std::vector<Merge>& merges) {
   std::int32_t most = 0;
   for (const Merge& merge : merges) most = std::max({most, merge.left, merge.right, merge.result});
@@ -50,10 +50,11 @@ void MergeTable::index_joins(const std::vector<Merge>& merges) {
   joins_.assign(size, kNoJoin);
   for (std::uint32_t rank = 0; rank < merges.size(); ++rank) {
     const Merge& merge = merges[rank];
-    // Not so in a list whose merges stand behind those that use them, or that spells a piece in two ways: then all may.
+    // This fails for a list in which a merge uses the result of a later one, or that spells a piece in two ways. Then
+    // any pair may join.
     if (at(first, merge.result) != at(first, merge.left) || at(last, merge.result) != at(last, merge.right))
       return joins_.assign(joins_.size(), 0);
-    // The sides themselves, too: a last character with its mark may be a symbol and made by a merge.
+    // Includes the sides themselves: a last character with its mark may be both a symbol and the result of a merge.
     for (const std::int32_t left : {at(last, merge.left), merge.left})
       for (const std::int32_t right : {at(first, merge.right), merge.right}) {
         std::uint16_t& lowest = joins_[join_place(left, right)];
@@ -62,14 +63,14 @@ void MergeTable::index_joins(const std::vector<Merge>& merges) {
   }
 }
 
-/// Random multipliers for each attempt; from the fourth on the table is larger, too.
+/// Uses random multipliers for each attempt, and a larger table from the fourth attempt on.
 bool MergeTable::fill(const std::vector<Merge>& merges, int attempt) {
   for (int which = 0; which < 2; ++which)
     multipliers_[which] = core::hash_integer(static_cast<std::uint64_t>(2 * attempt + which + 1)) | 1;
   const std::size_t size = std::bit_ceil(merges.size() * 2 + 2) << std::max(0, std::min(attempt - 3, 3));
   shift_ = 64 - std::countr_zero(size);
-  // A table that does not fit into the inner caches gets a huge page, be it half empty: look-ups of Han text take 7 %
-  // less without misses of the TLB.
+  // A table that does not fit into the inner caches gets a huge page, even if half of it is empty. Without TLB misses,
+  // look-ups for Han text take 7 % less time.
   constexpr std::size_t kLarge = (std::size_t{1} << 18) / sizeof slots_[0];
   constexpr std::size_t kHugePage = (std::size_t{1} << 21) / sizeof slots_[0];
   if (size >= kLarge) slots_.reserve(kHugePage);
@@ -81,7 +82,7 @@ bool MergeTable::fill(const std::vector<Merge>& merges, int attempt) {
   return true;
 }
 
-/// Whoever is in the way moves to its other place.
+/// Moves an entry that occupies the slot to its other slot.
 bool MergeTable::insert(std::uint64_t slot) {
   constexpr int kMoves = 500;
   std::size_t at = place(slot >> kRankBits, 0);

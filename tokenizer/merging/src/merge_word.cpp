@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::uint32_t kNone = 0xFFFFFFFF;
 
-/// A word as a linked list with a heap of possible merges, packed as (rank, position) so that the order is rank, then
-/// leftmost. A heap entry is stale if the pair at its position has another rank by now.
+/// A word as a linked list with a heap of possible merges. A merge is packed as (rank, position), so that merges sort
+/// by rank, then leftmost. A heap entry is stale if the pair at its position now has another rank.
 class LinkedWord {
  public:
   LinkedWord(const MergeTable& table, std::vector<Symbol>& word, MergeBuffers& buffers)
@@ -37,7 +37,7 @@ class LinkedWord {
     std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
   }
 
-  /// Takes the best possible merge off the heap; false if there is none.
+  /// Removes the best possible merge from the heap. Returns false if there is none.
   bool pop(std::uint64_t& best) {
     while (!heap_.empty()) {
       std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
@@ -48,7 +48,7 @@ class LinkedWord {
     return false;
   }
 
-  /// As pop(), but only for a merge of the rank of `best`.
+  /// Like pop(), but only for a merge with the rank of `best`.
   bool pop_equal(std::uint64_t& best) {
     const std::uint64_t rank = best >> 32;
     while (!heap_.empty() && heap_.front() >> 32 == rank) {
@@ -60,7 +60,7 @@ class LinkedWord {
     return false;
   }
 
-  /// Whether what pop() gave is still possible.
+  /// Returns whether a merge returned by pop() is still possible.
   bool is_current(std::uint64_t merge) const { return ranks_[position(merge)] == merge >> 32; }
 
   void push(std::uint64_t merge) {
@@ -111,8 +111,8 @@ void merge_linked(const MergeTable& table, std::vector<Symbol>& word, MergeBuffe
   linked.compact();
 }
 
-/// A long word falls apart where no merge can ever reach across, and its parts are merged one by one: so a line without
-/// spaces takes linear time, and little of it is looked at again. False if there is no such place.
+/// Splits a long word where no merge can cross, and merges the parts one by one. A line without spaces thus takes
+/// linear time, and little of it is read twice. Returns false if there is no such place.
 bool merge_parts(const MergeTable& table, std::vector<Symbol>& word, MergeBuffers& buffers) {
   std::size_t kept = 0;
   for (std::size_t begin = 0; begin < word.size();) {
@@ -165,9 +165,9 @@ void merge_in_rounds(const MergeTable& table, std::vector<Symbol>& word, MergeBu
   linked.compact();
 }
 
-// Going through the possible merges from the best on, and dropping each until one stays, chooses like the paper's "drop
-// all, then take the best of the rest": the draws are independent. What was dropped is possible again before the next
-// merge.
+// Visiting the possible merges from the best on, and dropping each until one is kept, selects like the paper's "drop
+// all, then take the best of the rest", because the draws are independent. Dropped merges are possible again before the
+// next merge.
 void merge_with_dropout(const MergeTable& table, std::vector<Symbol>& word, MergeBuffers& buffers,
                         core::FunctionRef<bool()> drop) {
   if (word.size() < 2) return;

@@ -23,7 +23,7 @@ class PieceMerging {
  public:
   PieceMerging(const RankedPieces& pieces, const PieceTable<>& ids) : pieces_(pieces), ids_(ids) {}
 
-  /// The last merge that makes the piece out of its parts; false if they do not become one piece.
+  /// Finds the last merge that produces the piece from its parts. Returns false if they do not become one piece.
   bool last_merge(std::int32_t id, Merge& last) {
     const auto& parts = pieces_.parts[index(id)];
     if (parts.size() < 2) return false;
@@ -52,7 +52,7 @@ class PieceMerging {
   struct Candidate {
     std::int64_t rank;
     std::size_t position;
-    std::size_t end;  // of the joint text; tells candidates of the past
+    std::size_t end;  // of the joint text; identifies stale candidates
     std::int32_t result;
     bool operator>(const Candidate& other) const {
       return std::tie(rank, position) > std::tie(other.rank, other.position);
@@ -111,13 +111,12 @@ class PieceMerging {
       name, core::Quoted{pieces.texts[index(a.result)]}, core::Quoted{pieces.texts[index(b.result)]});
 }
 
-/// Puts merges of one rank into an order that has the effect of "the leftmost first". `better` are the merges of better
-/// ranks.
+/// Orders merges of one rank such that the effect is "leftmost first". `better` are the merges of better ranks.
 ///
-/// Where two of them want the same symbol, the left one must come first, so a merge whose right side is the left side
-/// of another comes before that. A merge comes after the one that makes a side of it. In such an order, a merge is
-/// applied only where no other can ever take its left symbol from the left, as with the leftmost first. A better merge
-/// must not need what one of these makes: it would come between them.
+/// If two of them compete for the same symbol, the left one must come first. A merge whose right side is the left side
+/// of another therefore precedes that one. A merge follows the merges that produce its sides. In such an order, a merge
+/// is applied only where no other merge can take its left symbol from the left, as with "leftmost first". A better
+/// merge must not need the result of a tied merge, since it would have to come between them.
 void order_tied(std::span<const Merge> better, std::span<Merge> tied, const RankedPieces& pieces,
                 const std::string& name) {
   constexpr std::size_t kMaxEdges = std::size_t{1} << 22;
@@ -166,7 +165,7 @@ void order_tied(std::span<const Merge> better, std::span<Merge> tied, const Rank
   std::ranges::copy(ordered, tied.begin());
 }
 
-/// The pieces of the characters of a text; empty if one is missing.
+/// Returns the pieces of the characters of a text, or an empty list if one is missing.
 std::vector<std::int32_t> spell(std::string_view text, const CharacterTable& characters) {
   std::vector<std::int32_t> ids;
   for (std::size_t i = 0; i < text.size();) {
@@ -179,7 +178,7 @@ std::vector<std::int32_t> spell(std::string_view text, const CharacterTable& cha
   return ids;
 }
 
-/// The pair that the merging of a piece alone ends with, or -1 and -1. Quadratic, for pieces are short.
+/// Returns the pair with which the merging of a piece alone ends, or -1 and -1. Quadratic, since pieces are short.
 std::pair<std::int32_t, std::int32_t> last_pair(const MergeTable& table, std::vector<std::int32_t> word) {
   constexpr std::size_t kLongest = 4096;
   core::require(word.size() <= kLongest, core::ErrorCode::kUnsupported, "a piece of {} characters is too long",

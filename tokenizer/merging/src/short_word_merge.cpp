@@ -14,9 +14,9 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// One integer for each pair of neighbours, the rank of its merge and then the place of its left symbol, so that the
-/// merge to make next is their least. They stay in registers: reading a vector that was written in parts a moment ago
-/// would wait until those writes have left the processor's queue.
+/// One integer for each pair of neighbours: the rank of its merge, followed by the position of its left symbol. The
+/// smallest one is the next merge. The integers stay in registers: loading a vector whose parts were just written would
+/// wait until the writes have left the processor's store queue.
 template <std::size_t kPlaces>
 class Keys {
  public:
@@ -46,7 +46,7 @@ class Keys {
   Vector vectors_[kVectors];
 };
 
-/// A word in the course of being merged.
+/// A word during merging.
 template <std::size_t kPlaces>
 class Merging {
  public:
@@ -63,7 +63,7 @@ class Merging {
     keys_ = Keys<kPlaces>(keys);
   }
 
-  /// Makes the next merge; false if there is none.
+  /// Applies the next merge. Returns false if there is none.
   HWY_INLINE bool step() {
     const std::uint32_t best = keys_.least();
     if (best >= Keys<kPlaces>::kNone) return false;
@@ -71,14 +71,14 @@ class Merging {
     return true;
   }
 
-  /// Visits the symbols that are left with their ids and the places [begin, end) of what they were made of.
+  /// Visits the remaining symbols with their ids and the positions [begin, end) of their original symbols.
   template <class Visit>
   HWY_INLINE void for_each(const Visit& visit) const {
     for (std::size_t i = 1; i <= size_; i = next_[i]) visit(ids_[i], i - 1, next_[i] - 1u);
   }
 
  private:
-  // Places from 1 on, with a neighbour at both ends that merges with nothing, so that no end is a special case.
+  // Positions start at 1, and a neighbour at each end merges with nothing, so that the ends need no special case.
   static constexpr std::size_t kEnd = kPlaces + 1;
 
   HWY_INLINE std::uint32_t key(std::uint32_t left, std::int32_t a, std::int32_t b) const {
@@ -96,7 +96,7 @@ class Merging {
     ids_[left] = merged;
     next_[left] = static_cast<std::uint8_t>(after);
     previous_[after] = static_cast<std::uint8_t>(left);
-    // In no lane if there is none before.
+    // If there is no previous symbol, this writes to no lane.
     keys_.set(right - 1, Keys<kPlaces>::kNone);
     keys_.set(left - 1, key(left, merged, ids_[after]));
     keys_.set(before - 1, key(before, ids_[before], merged));

@@ -18,12 +18,12 @@ constexpr std::size_t kWords = WordGroup::kWords;
 constexpr hn::CappedTag<std::uint32_t, WordGroup::kWords> kLanes{};
 using Vector = hn::Vec<decltype(kLanes)>;
 
-/// At most kWords words in the course of being merged.
+/// At most kWords words during merging.
 class GroupMerging {
  public:
   GroupMerging(const MergeTable& table, WordGroup::Rows& rows) : table_(table), rows_(rows) {}
 
-  /// At most kWords, the longest at the end.
+  /// Takes at most kWords words, the longest last.
   void begin(WordIds* const* words, std::size_t count) {
     end_ = (words[count - 1]->size + 1) * kWords;
     const std::size_t places = end_ + kWords;
@@ -48,7 +48,7 @@ class GroupMerging {
     }
   }
 
-  /// False if there was nothing left to merge.
+  /// Returns false if there was nothing left to merge.
   bool round() {
     const std::size_t due = find_due();
     for (std::size_t i = 0; i < due; ++i) join(rows_.due[i]);
@@ -70,7 +70,7 @@ class GroupMerging {
   }
 
  private:
-  /// A word ahead: what is looked up waits less for memory than a processor can look ahead by itself.
+  /// Prefetches for the next word. The processor's own prefetching does not hide the memory latency.
   void fetch(const WordIds& word) const {
     for (std::size_t i = 0; i + 1 < word.size; ++i) table_.prefetch(word.ids[i], word.ids[i + 1]);
   }
@@ -104,7 +104,7 @@ class GroupMerging {
     return due;
   }
 
-  /// The place of the next symbol becomes one that ranks are seen through.
+  /// Merges the symbol at `place` with the next one, whose position is then skipped.
   HWY_INLINE void join(std::size_t place) {
     const std::size_t taken = rows_.next[place];
     const std::size_t after = rows_.next[taken];
@@ -126,7 +126,7 @@ class GroupMerging {
 
   const MergeTable& table_;
   WordGroup::Rows& rows_;
-  std::size_t end_ = 0;  ///< the place of the last row, in which no symbol stands
+  std::size_t end_ = 0;  ///< the position of the last row, which contains no symbols
 };
 
 void merge_by_size(const MergeTable& table, WordGroup::Rows& rows, WordIds* const* words, std::size_t count) {

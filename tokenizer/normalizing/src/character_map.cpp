@@ -9,15 +9,17 @@ namespace {
 using core::ErrorCode;
 using core::require;
 
-// A unit of the array is a node: the label of the byte that leads to it in the lowest 8 bits, a bit that says whether a
-// rule ends here, and the way to its children. The value of a rule stands in a unit of its own, marked by the top bit.
+// A unit of the array is a node. Its lowest 8 bits are the label of the byte that leads to it. Another bit tells
+// whether a rule ends here, and the rest is the offset of its children. The value of a rule is in a separate unit with
+// the top bit set.
 constexpr std::uint32_t kIsValue = std::uint32_t{1} << 31;
 constexpr std::uint32_t kLabel = kIsValue | 0xFF;
 constexpr std::uint32_t kRuleEnds = std::uint32_t{1} << 8;
 constexpr std::uint32_t kFarAway = std::uint32_t{1} << 9;
 constexpr std::size_t kUnitSize = 4;
 
-/// The children of node `place` stand at this, exclusive-or their label; the value of its rule stands at this itself.
+/// Returns the base of the children of node `place`. A child is at the base XOR its label; the value of the node's rule
+/// is at the base itself.
 std::size_t children_of(std::size_t place, std::uint32_t unit) noexcept {
   const std::size_t offset = std::size_t{unit >> 10} << ((unit & kFarAway) != 0 ? 8 : 0);
   return place ^ offset;
@@ -51,7 +53,7 @@ CharacterMap::CharacterMap(std::string_view bytes, const std::string& name) {
   check_units(name);
 }
 
-/// All children of a node stand in one block of 256 units, so it is enough that the block exists.
+/// All children of a node are in one block of 256 units, so it is sufficient to check that the block exists.
 void CharacterMap::check_units(const std::string& name) const {
   for (std::size_t i = 0; i < units_.size(); ++i) {
     if ((units_[i] & kIsValue) != 0) continue;
@@ -69,7 +71,7 @@ void CharacterMap::check_units(const std::string& name) const {
           name);
 }
 
-/// The rules for the prefixes of a text, from the shortest, until visit() returns false.
+/// Visits the rules for the prefixes of a text, from the shortest, until visit() returns false.
 template <class Visit>
 void CharacterMap::for_each_rule(std::string_view text, Visit&& visit) const noexcept {
   std::size_t children = children_of(0, units_[0]);
@@ -109,8 +111,8 @@ bool CharacterMap::has_rule_over(char byte) const {
     bool seen;
   };
   std::vector<Node> open = {{0, 0, false}};
-  // Rules may share how they go on, so what follows a node counts anew on a way that has the byte. A damaged map may go
-  // in circles.
+  // Rules may share continuations, so a node is visited again on a path that contains the byte. A damaged map may
+  // contain cycles.
   std::vector<bool> known[] = {std::vector<bool>(units_.size()), std::vector<bool>(units_.size())};
   while (!open.empty()) {
     const Node node = open.back();
@@ -121,7 +123,8 @@ bool CharacterMap::has_rule_over(char byte) const {
       const std::size_t child = children ^ label;
       if ((units_[child] & kLabel) != label) continue;
       const bool seen = node.seen || label == static_cast<unsigned char>(byte);
-      // A node may be the first byte's and a later one's: only the latter ends a rule of several.
+      // A node may belong to the first byte and to a later one. Only in the latter case does it end a rule of several
+      // bytes.
       if (node.depth > 0) {
         if (known[seen ? 1 : 0][child]) continue;
         known[seen ? 1 : 0][child] = true;

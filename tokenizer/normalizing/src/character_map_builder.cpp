@@ -20,7 +20,7 @@ constexpr std::uint32_t kValueBit = std::uint32_t{1} << 31;
 constexpr std::uint32_t kEndBit = std::uint32_t{1} << 8;
 constexpr unsigned kOffsetShift = 10;
 constexpr std::size_t kBlockUnits = 256;
-/// What an offset of 21 bits reaches.
+/// The range of an offset of 21 bits.
 constexpr std::size_t kMaxUnits = std::size_t{1} << 21;
 
 std::string to_utf8(std::u32string_view text) {
@@ -29,21 +29,21 @@ std::string to_utf8(std::u32string_view text) {
   return out;
 }
 
-/// A source and the place of what replaces it.
+/// A source and the offset of its replacement.
 using MapKey = std::pair<std::string, std::uint32_t>;
 
-/// What can follow a prefix of sources, one for all prefixes that the same can follow. There are far fewer of them
-/// than of prefixes, since each of many spellings of a letter stands in front of the same accents.
+/// The possible continuations of a prefix of sources. Prefixes with equal continuations share one object. There are far
+/// fewer of these than of prefixes, since each of the many spellings of a letter is followed by the same accents.
 struct Continuation {
   struct Next {
     std::uint32_t label;  ///< a byte, or 0: a source ends here
-    std::uint32_t what;   ///< the number of another continuation, or the place of a replacement
+    std::uint32_t what;   ///< the number of another continuation, or the offset of a replacement
     auto operator<=>(const Next&) const = default;
   };
   std::vector<Next> nexts;  ///< by label
 };
 
-/// All continuations, and that of the empty prefix.
+/// All continuations, including the one of the empty prefix.
 class Continuations {
  public:
   explicit Continuations(std::span<const MapKey> sorted_keys) : keys_(sorted_keys) {
@@ -54,7 +54,7 @@ class Continuations {
   const Continuation& operator[](std::uint32_t number) const { return all_[number]; }
 
  private:
-  /// The keys [begin, end) share their first `depth` bytes.
+  /// Returns the number of the continuation for the keys [begin, end), which share their first `depth` bytes.
   std::uint32_t number_of(std::size_t begin, std::size_t end, std::size_t depth) {
     Continuation found;
     if (keys_[begin].first.size() == depth) found.nexts.push_back({0, keys_[begin++].second});
@@ -88,7 +88,7 @@ class DoubleArrayBuilder {
   std::vector<std::uint32_t> take() { return std::move(units_); }
 
  private:
-  /// Leads from a node to what follows it, which may stand there already because of another node.
+  /// Links a node to its continuation, which may have been placed already for another node.
   void place(std::size_t node, std::uint32_t number) {
     const std::vector<Continuation::Next>& nexts = continuations_[number].nexts;
     const bool is_new = bases_[number] == 0;
@@ -113,7 +113,8 @@ class DoubleArrayBuilder {
     }
   }
 
-  /// The first base whose children are all free; bases of two nodes differ, so that a label tells whose child it is.
+  /// Returns the first base whose children are all free. The bases of two nodes differ, so that a label identifies the
+  /// parent.
   std::size_t find_base(std::span<const std::uint32_t> labels) {
     while (first_free_ < units_.size() && taken_[first_free_]) ++first_free_;
     std::size_t looked = 0;
@@ -125,7 +126,7 @@ class DoubleArrayBuilder {
           std::ranges::any_of(labels, [&](auto label) { return taken_[base ^ label]; }))
         continue;
       constexpr std::size_t kLongSearch = 1024;
-      if (looked > kLongSearch) first_free_ = at - kBlockUnits;  // what lies before is nearly full
+      if (looked > kLongSearch) first_free_ = at - kBlockUnits;  // the units before are nearly full
       return base;
     }
   }
@@ -133,7 +134,7 @@ class DoubleArrayBuilder {
   void grow() {
     core::require(units_.size() < kMaxUnits, core::ErrorCode::kUnsupported,
                   "the rules of the normalisation are too many for a character map");
-    units_.resize(units_.size() + kBlockUnits, kValueBit);  // no label is like it
+    units_.resize(units_.size() + kBlockUnits, kValueBit);  // differs from every label
     taken_.resize(units_.size());
     base_used_.resize(units_.size());
   }

@@ -13,7 +13,7 @@
 namespace dragoman::tokenizer {
 namespace {
 
-/// What the rules look back at inside a cluster.
+/// The state of a cluster that the rules need.
 class Cluster {
  public:
   explicit Cluster(char32_t first) { add(first); }
@@ -51,7 +51,7 @@ class Cluster {
   static bool is_control(int property) {
     return property == U_GCB_CONTROL || property == U_GCB_CR || property == U_GCB_LF;
   }
-  /// Of Hangul.
+  /// The rules for Hangul syllables.
   static bool joins_syllable(int left, int right) {
     if (left == U_GCB_L) return right == U_GCB_L || right == U_GCB_V || right == U_GCB_LV || right == U_GCB_LVT;
     if (left == U_GCB_LV || left == U_GCB_V) return right == U_GCB_V || right == U_GCB_T;
@@ -60,7 +60,7 @@ class Cluster {
 
   int last_ = U_GCB_OTHER;
   bool flag_is_whole_ = false;     // two regional indicators
-  bool pictogram_ = false;         // and what extends it
+  bool pictogram_ = false;         // and its extending characters
   bool joined_pictogram_ = false;  // and a zero-width joiner
 };
 

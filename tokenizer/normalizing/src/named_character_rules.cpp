@@ -18,7 +18,8 @@ namespace {
 
 using Text = std::u32string;
 
-/// Characters of later versions are in tables of our own, so that a vocabulary does not depend on the library's.
+/// Characters of later versions are in Dragoman's own tables, so that a vocabulary does not depend on the library's
+/// version.
 constexpr std::uint8_t kLibraryVersion = 15;
 
 bool is_character(char32_t c) {
@@ -70,7 +71,7 @@ class NormalForms {
     if (found != decomposed_.end()) return compose(found->second);
     return is_in_library(c) ? apply(*nfkc_, Text(1, c)) : Text(1, c);
   }
-  /// The canonical composition of what nfkd() gave.
+  /// Returns the canonical composition of a result of nfkd().
   Text compose(const Text& text) const {
     const auto found = composed_.find(text);
     if (found != composed_.end()) return Text(1, found->second);
@@ -106,7 +107,7 @@ Text apply_rules(const CharacterRules& rules, std::u32string_view text, std::siz
   return out;
 }
 
-/// Leaves out the rules that shorter ones make needless.
+/// Removes the rules that shorter ones make redundant.
 CharacterRules without_needless(const CharacterRules& rules) {
   std::size_t longest = 0;
   for (const auto& [source, target] : rules) longest = std::max(longest, source.size());
@@ -118,7 +119,8 @@ CharacterRules without_needless(const CharacterRules& rules) {
   return kept;
 }
 
-/// Calls visit(text) for every text that differs from `parts` by characters that decompose to one of its own.
+/// Calls visit(text) for every text that results from replacing characters of `parts` by characters that decompose to
+/// them.
 template <class Visit>
 void for_each_spelling(const Text& parts, const std::map<char32_t, std::vector<char32_t>>& same, Text& spelling,
                        Visit&& visit) {
@@ -130,7 +132,7 @@ void for_each_spelling(const Text& parts, const std::map<char32_t, std::vector<c
   }
 }
 
-/// Normalisation form KC of single characters, and of all sequences that compose to one.
+/// Returns the rules of normalisation form KC for single characters, and for all sequences that compose to one.
 CharacterRules nfkc_rules() {
   const NormalForms forms;
   CharacterRules rules;
@@ -157,8 +159,8 @@ CharacterRules nfkc_rules() {
   return without_needless(rules);
 }
 
-/// What else is space to translation, and control characters, which are nothing. A full-width tilde is another
-/// character than a tilde in Japanese.
+/// Adds rules for other characters that count as spaces in translation, and for control characters, which are removed.
+/// A full-width tilde is kept, because in Japanese it differs from a tilde.
 void add_nmt_rules(CharacterRules& rules) {
   for (const char32_t c :
        {0x09, 0x0A, 0x0C, 0x0D, 0x061C, 0x1680, 0x200B, 0x200C, 0x200E, 0x200F, 0x2028, 0x2029, 0x2581, 0xFEFF, 0xFFFD})
@@ -169,7 +171,7 @@ void add_nmt_rules(CharacterRules& rules) {
   rules.erase(Text(1, 0xFF5E));
 }
 
-/// Simple case folding, character by character.
+/// Returns the simple case folding of a character.
 char32_t fold_case(char32_t c) {
   for (const YoungerFolding& range : kYoungerFoldings)
     if (c >= range.first && c <= range.last) return c - range.first + range.folded;

@@ -81,8 +81,8 @@ AlignedText normalize_unicode(Kind kind, AlignedText in, std::size_t limit) {
   return out.finish();
 }
 
-/// Character by character and without regard to language or position, as the format prescribes: a final sigma is not
-/// special.
+/// Converts character by character, independently of language and position, as the format requires. A final sigma is
+/// not special.
 AlignedText lowercase(const AlignedText& in, std::size_t limit) {
   constexpr char32_t kCapitalIWithDot = 0x130;
   Rewriter out(in, limit);
@@ -161,8 +161,9 @@ AlignedText squeeze(const std::string& pattern, AlignedText in, std::size_t limi
   return out.finish();
 }
 
-/// A rule for the beginning of a short cluster replaces all of it, which loses what the rule does not hold. That is how
-/// the library tokenizers reads the maps, and models have been trained on it.
+/// A rule that matches the beginning of a short cluster replaces the whole cluster, and the characters that the rule
+/// does not contain are lost. The library tokenizers reads the maps so, and models have been trained with this
+/// behaviour.
 AlignedText apply_precompiled(const CharacterMap& map, const AlignedText& in, std::size_t limit) {
   constexpr std::size_t kLongestCluster = 5;
   Rewriter out(in, limit);
@@ -214,7 +215,7 @@ AlignedText apply_step(const NormalizerStep& step, AlignedText in, std::size_t l
 }  // namespace
 
 Normalizer::Normalizer(std::vector<NormalizerStep> steps) : steps_(std::move(steps)) {
-  // ICU makes its tables at their first use: here, by one thread, not in the middle of the work of several.
+  // ICU creates its tables at their first use. This happens here, on one thread, and not while several threads work.
   for (const NormalizerStep& step : steps_) {
     if (is_unicode_form(step.kind)) unicode_form(step.kind);
     if (step.kind == Kind::kPrecompiled) maps_.emplace_back(step.content, "the normalizer 'Precompiled'");

@@ -11,7 +11,7 @@ namespace {
 using core::ErrorCode;
 using core::require;
 
-/// SentencePiece's reader of a map gives up at longer chains of rules that begin alike.
+/// SentencePiece's reader of maps fails on longer chains of rules with a common prefix.
 constexpr std::size_t kLongestSource = 32;
 constexpr std::size_t kLongestReplacement = 256;
 

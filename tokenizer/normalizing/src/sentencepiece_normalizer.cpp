@@ -18,7 +18,7 @@ Trie trie_of(const std::vector<std::string_view>& texts) {
 
 }  // namespace
 
-/// One text on its way into the result.
+/// The state of normalising one text.
 class SentencePieceNormalizer::Run {
  public:
   Run(const SentencePieceNormalizer& normalizer, std::string_view text, std::size_t begin, bool track, AlignedText& out)
@@ -89,7 +89,7 @@ class SentencePieceNormalizer::Run {
   std::size_t at_;
   bool track_;
   std::size_t limit_;
-  bool behind_space_ = true;  // spaces at the beginning are extra
+  bool behind_space_ = true;  // spaces at the beginning are superfluous
   AlignedText& out_;
 };
 
@@ -97,7 +97,7 @@ SentencePieceNormalizer::SentencePieceNormalizer(SentencePieceNormalization opti
                                                  const std::vector<std::string_view>& symbols, const std::string& name)
     : options_(std::move(options)), space_(options_.escape_spaces ? kWordMark : " "), symbols_(trie_of(symbols)) {
   if (!options_.character_map.empty()) map_.emplace(options_.character_map, name);
-  options_.character_map.clear();  // the map has its own form of it
+  options_.character_map.clear();  // the map has its own copy
 }
 
 void SentencePieceNormalizer::apply(std::string_view text, std::size_t begin, bool track, AlignedText& out) const {

@@ -31,7 +31,7 @@ RunCharacter run_character_at(std::string_view text, std::size_t i) {
   return {kind, c.length};
 }
 
-/// The bytes of the digit at `begin` < text.size(): a character of Unicode's category N; 0 if none is there.
+/// Returns the bytes of the digit at `begin` < text.size(), a character of Unicode's category N, or 0 if there is none.
 std::size_t digit_length(std::string_view text, std::size_t begin) {
   const auto byte = static_cast<unsigned char>(text[begin]);
   if (byte < 0x80) return byte >= '0' && byte <= '9' ? 1 : 0;
@@ -40,7 +40,7 @@ std::size_t digit_length(std::string_view text, std::size_t begin) {
 }
 
 enum class LetterCase { kNone, kLower, kUpper };
-/// Whether the character at `begin` < text.size() is of Unicode's category Ll or Lu.
+/// Returns whether the character at `begin` < text.size() is of Unicode's category Ll or Lu.
 LetterCase letter_case(std::string_view text, std::size_t begin) {
   const core::DecodedCharacter c = core::decode_utf8(text, begin);
   if (!c.valid) return LetterCase::kNone;

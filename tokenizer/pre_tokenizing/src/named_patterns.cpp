@@ -62,7 +62,7 @@ char ascii_lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-/// The length of 's, 't, 're and so on at `begin`, or 0.
+/// Returns the length of 's, 't, 're and so on at `begin`, or 0.
 std::size_t contraction_length(std::string_view text, std::size_t begin, bool any_case) {
   constexpr std::string_view kLongS = "\xC5\xBF";  // folds to s
   const std::string_view rest = text.substr(begin);
@@ -77,8 +77,8 @@ std::size_t contraction_length(std::string_view text, std::size_t begin, bool an
   return 0;
 }
 
-/// A run of white space; the last character of it is left to what follows, unless that is the end of the text or it is
-/// the only one.
+/// Returns the end of a run of white space. Its last character belongs to the next word, unless the text ends there or
+/// it is the only one.
 std::size_t space_end(std::string_view text, std::size_t begin) {
   std::size_t last = begin;
   std::size_t end = begin;
@@ -97,7 +97,7 @@ std::size_t gpt2_word_end(std::string_view text, std::size_t begin) {
   return space_end(text, begin);
 }
 
-/// White space up to the last line end in it stands together.
+/// White space up to its last line end is one word.
 std::size_t cl100k_space_end(WordPattern pattern, std::string_view text, std::size_t begin) {
   const std::size_t end = run_end(text, begin, Class::kSpace);
   if (pattern == WordPattern::kCl100k && end == text.size()) return end;

@@ -17,7 +17,7 @@ void put_in_front(std::string_view prefix, AlignedText& text) {
   if (!text.origin.empty()) text.origin.insert(text.origin.begin(), prefix.size(), text.origin.front());
 }
 
-/// `first`: the text is not behind an added token.
+/// `first` means that no added token precedes the text.
 AlignedText write_marks(PrependScheme scheme, bool first, AlignedText in) {
   constexpr std::string_view kMark = kWordMark;
   AlignedText out;

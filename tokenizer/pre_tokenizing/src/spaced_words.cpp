@@ -22,7 +22,7 @@ bool stays_within_words(const NormalizerStep& step) {
     case Kind::kNfkd:
     case Kind::kLowercase:
       return true;
-    case Kind::kReplace:  // a word that vanishes would take its space with it
+    case Kind::kReplace:  // a removed word would remove its space too
       return step.pattern.find(' ') == std::string::npos && !step.content.empty() &&
              step.content.find(' ') == std::string::npos;
     case Kind::kPrepend:

@@ -50,13 +50,13 @@ void ChunkReader::next(Chunk& chunk) {
   if (chunk.size > 0 && !chunk.text().ends_with('\n')) ++lines_read_;
 }
 
-/// Reads some more; whether the chunk is complete then.
+/// Reads more bytes. Returns whether the chunk is then complete.
 bool ChunkReader::fill(Chunk& chunk) {
   constexpr std::size_t kLongest = std::size_t{1} << 30;
   const std::size_t begin = chunk.size;
   core::require(begin <= kLongest, core::ErrorCode::kBadInput, "{}: a {} is longer than {} bytes; is this a text file?",
                 file_->name(), unit_ == Unit::kWord ? "word" : "line", kLongest);
-  // While a vector grows to twice its size, both sizes exist.
+  // While a vector grows to twice its size, both copies exist.
   core::require(begin <= kChunkBytes || begin < limit_ / 4, core::ErrorCode::kBadInput,
                 "{}: a {} of more than {} bytes is too long for the memory budget; allow more memory", file_->name(),
                 unit_ == Unit::kWord ? "word" : "line", begin);
@@ -76,7 +76,7 @@ bool ChunkReader::fill(Chunk& chunk) {
   return true;
 }
 
-/// The mark names the encoding and is no text; core::LineReader drops it as well.
+/// The mark indicates the encoding and is not text. core::LineReader skips it as well.
 void ChunkReader::drop_byte_order_mark(Chunk& chunk, std::size_t begin) {
   if (!chunk.text().substr(begin).starts_with(core::kByteOrderMark)) return;
   core::log(std::exchange(log_, {}), core::LogLevel::kInfo,
@@ -97,7 +97,8 @@ bool ChunkReader::open_next() {
   return file_.has_value();
 }
 
-/// The end of the last whole word (or line) in the text, of which only what follows `from` is new; 0 if there is none.
+/// Returns the end of the last whole word (or line) in the text, of which only the part after `from` is new; 0 if there
+/// is none.
 std::size_t ChunkReader::last_boundary(std::string_view text, std::size_t from) const {
   for (std::size_t i = text.size(); i > from; --i)
     if (text[i - 1] == '\n' || (unit_ == Unit::kWord && text[i - 1] == ' ')) return i;

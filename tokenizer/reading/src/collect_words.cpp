@@ -12,13 +12,13 @@
 namespace dragoman::tokenizer {
 namespace {
 
-/// Cuts text at spaces and line ends, or only at line ends, eight bytes at a time.
+/// Splits text at spaces and line ends, or only at line ends, eight bytes at a time.
 class TextWordReader {
  public:
   TextWordReader(std::string_view text, bool whole_lines)
       : text_(text), second_end_(whole_lines ? '\n' : ' '), seconds_(kOnes * static_cast<unsigned char>(second_end_)) {}
 
-  /// The next word that is not empty, or an empty one at the end.
+  /// Returns the next word that is not empty, or an empty one at the end.
   std::string_view next() {
     while (begin_ < text_.size()) {
       const std::size_t end = end_of_word(begin_);
@@ -35,7 +35,7 @@ class TextWordReader {
   static constexpr std::uint64_t kOnes = 0x0101010101010101u;
   static constexpr std::uint64_t kLineEnds = kOnes * '\n';
 
-  /// The lowest set bit is the top bit of the first byte that is zero.
+  /// The lowest set bit of the result is the top bit of the first byte that is zero.
   static std::uint64_t zero_bytes(std::uint64_t bytes) { return (bytes - kOnes) & ~bytes & (kOnes << 7); }
 
   std::size_t end_of_word(std::size_t i) const {
@@ -55,8 +55,8 @@ class TextWordReader {
   std::size_t begin_ = 0;
 };
 
-/// Looks words up in groups: by the time the first of a group is compared, the table entries of all are on their way
-/// from memory. When the tables are full, what they hold goes to `runs`.
+/// Looks words up in groups: when the first word of a group is compared, the table entries of all are being fetched
+/// from memory. Moves full tables to `runs`.
 template <class Words>
 void count_chunk(Words& words, WordCounts& counts, WordRuns& runs) {
   struct Waiting {
@@ -110,7 +110,7 @@ class Counting {
     });
   }
 
-  /// One file at a time, so that lines are numbered by file.
+  /// Reads one file at a time, so that lines are numbered by file.
   void count_count_file(const std::filesystem::path& file) {
     ChunkReader reader({file}, ChunkReader::Unit::kLine, run_stop_.token(), plan_.chunk_bytes);
     const std::string name = file == "-" ? "standard input" : file.string();

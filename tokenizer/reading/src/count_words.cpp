@@ -9,7 +9,7 @@
 namespace dragoman::tokenizer {
 namespace {
 
-/// How many words pass between looks at the stop request and reports of progress.
+/// The number of words between checks of the stop request and reports of progress.
 constexpr std::uint64_t kReportInterval = std::uint64_t{1} << 18;
 
 class CountWriter {

@@ -9,21 +9,21 @@ namespace dragoman::tokenizer {
 namespace {
 
 constexpr std::uint64_t kMegabyte = 1'000'000;
-/// The program and its libraries, buffers of files and of sorted runs, the pieces of a vocabulary.
+/// The program and its libraries, buffers of files and of sorted runs, and the pieces of a vocabulary.
 constexpr std::uint64_t kProgram = 40 * kMegabyte;
-/// Two chunks under way and, in tables of long words, the blocks that are begun.
+/// Two chunks in progress and, in tables of long words, the blocks that have been started.
 constexpr std::uint64_t kChunksOfThread = 2;
 constexpr std::uint64_t kSmallestChunk = 4 * kMegabyte;
 constexpr std::uint64_t kBlocksOfThread = 4 * kMegabyte;
 constexpr std::uint64_t kSmallestTables = 4 * kMegabyte;
-/// Tables grow at most so much by being joined, normalised and laid out.
+/// The factor by which tables grow at most when they are joined, normalised and laid out.
 constexpr std::uint64_t kGrowth = 12;
-/// An eighth of the budget may go into chunks, where words are long.
+/// The share of the budget for chunks, which may be large if words are long.
 constexpr std::uint64_t kChunkShare = 8;
 
-/// The PairStatistics has cells, and lists of positions that may become three times as long; its pairs grow with the
-/// vocabulary, until there are no more. 46 languages with 9.9 million cells took 18 bytes a cell for 10 000 pieces, 23
-/// for 30 000, 25 for 100 000 and 46 for 560 000, which was all.
+/// PairStatistics has cells, and lists of positions that may become three times as long. Its pairs grow with the
+/// vocabulary until there are no more. 46 languages with 9.9 million cells took 18 bytes per cell for 10 000 pieces, 23
+/// for 30 000, 25 for 100 000 and 46 for 560 000, which were all.
 constexpr std::uint64_t kBytesPerCell = 24;
 constexpr std::uint64_t kBytesPerPiece = 4096;
 constexpr std::uint64_t kMaxBytesPerCell = 54;

@@ -15,12 +15,12 @@ namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{1} << 16;
 constexpr std::size_t kWriteBytes = std::size_t{1} << 18;
-/// How many words are merged between looks at the stop request.
+/// The number of words that are merged between checks of the stop request.
 constexpr std::uint64_t kStopInterval = std::uint64_t{1} << 16;
 constexpr unsigned kBitsPerByte = 7;
 constexpr std::size_t kLongestNumber = 10;
 
-/// Seven bits a byte, lowest first; the top bit says that more follow.
+/// Writes seven bits per byte, lowest first. The top bit means that more bytes follow.
 void append_number(std::string& bytes, std::uint64_t number) {
   for (; number >> kBitsPerByte != 0; number >>= kBitsPerByte) bytes += static_cast<char>(number | 0x80);
   bytes += static_cast<char>(number);
@@ -101,7 +101,7 @@ bool RunReader::next() {
   return true;
 }
 
-/// Reads on until the buffer holds that many bytes; false if the file ends before.
+/// Reads until the buffer holds that many bytes. Returns false if the file ends before.
 bool RunReader::have(std::size_t bytes) {
   if (end_ - begin_ >= bytes) return true;
   if (begin_ > 0) std::copy(buffer_.data() + begin_, buffer_.data() + end_, buffer_.data());
@@ -156,7 +156,7 @@ WordRun WordRuns::merge_to_one(std::vector<WordRun> runs) const {
   return writer.finish();
 }
 
-/// The first levels hold the smallest runs, which cost least to be merged once more.
+/// The first levels hold the smallest runs, which are the cheapest to merge once more.
 WordRuns::Merge WordRuns::merge() {
   std::vector<WordRun> runs;
   for (auto& level : levels_) std::move(level.begin(), level.end(), std::back_inserter(runs));

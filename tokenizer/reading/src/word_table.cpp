@@ -9,13 +9,13 @@ namespace dragoman::tokenizer {
 namespace {
 
 constexpr std::size_t kUnit = sizeof(std::uint64_t);
-/// Blocks for long words double up to the largest, so that few long words do not take much.
+/// Blocks for long words double up to the largest size, so that a few long words take little memory.
 constexpr std::size_t kFirstBlockUnits = (std::size_t{1} << 12) / kUnit;
 constexpr std::size_t kDoublings = 5;
 
 }  // namespace
 
-/// The word's entry, or the free one that it would take.
+/// Returns the word's entry, or the free entry for it.
 WordTable::Entry& WordTable::find(std::string_view word, const WordKey& key) noexcept {
   std::size_t i = key.hash & mask();
   while (entries_[i].high != 0 && !holds(entries_[i], word, key)) i = (i + 1) & mask();
@@ -36,7 +36,7 @@ void WordTable::remove(std::string_view word, const WordKey& key) noexcept {
   find(word, key).count = 0;
 }
 
-/// Old and new entries exist together for a moment, so there must be room for both.
+/// Returns whether the table may grow. Old and new entries exist at the same time, so there must be room for both.
 bool WordTable::may_grow() noexcept {
   if (memory_ == nullptr || memory_->used + entry_bytes() * 2 <= memory_->limit) return true;
   memory_->full = true;
@@ -82,8 +82,7 @@ WordTotal WordTable::drop_below(std::uint64_t min_count) noexcept {
   return dropped;
 }
 
-/// The bytes of a short word, read as two big-endian integers with its length at the end, stand in the order of the
-/// bytes.
+/// Orders by bytes. A short word, read as two big-endian integers with its length at the end, sorts like its bytes.
 bool WordTable::is_before(const Entry& a, const Entry& b) noexcept {
   if (a.high >= WordKey::kLong || b.high >= WordKey::kLong) return word_of(a) < word_of(b);
   if (a.low != b.low) return __builtin_bswap64(a.low) < __builtin_bswap64(b.low);
@@ -141,7 +140,7 @@ void WordCounts::lift_limit() noexcept {
   memory_.reset();
 }
 
-/// A counting sort, since nearly all counts are small; the few large ones are sorted by themselves.
+/// A counting sort, since nearly all counts are small. The few large ones are sorted separately.
 std::vector<WordCount> WordCounts::by_count() const {
   constexpr std::uint64_t kSmall = 1 << 12;
   std::vector<std::size_t> places(kSmall + 1, 0);

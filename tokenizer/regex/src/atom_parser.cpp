@@ -5,12 +5,13 @@
 namespace dragoman::tokenizer {
 namespace {
 
-/// What one atom, or one item of a class in brackets, stands for.
+/// The meaning of one atom, or of one item of a class in brackets.
 struct Item {
   icu::UnicodeSet characters;
   std::optional<char32_t> single;  ///< if it is one character
   bool negated = false;
-  std::size_t room = 0;  ///< in brackets: behind the last item, or in front of it if a hyphen at its end must stay last
+  /// in brackets: the offset for another item, after the last one or before a hyphen that must stay last
+  std::size_t room = 0;
 };
 
 Item one_character(char32_t c) {
@@ -76,7 +77,7 @@ class AtomReader {
     return item;
   }
 
-  /// \xHH below 80, \uHHHH. Beyond, \x is a byte to one program and a character to the other.
+  /// Reads \xHH below 80, or \uHHHH. For larger values, \x is a byte in one program and a character in the other.
   char32_t code_point(char letter, std::size_t begin) {
     const std::size_t digits = letter == 'x' ? 2 : 4;
     const std::string_view text = in_.rest().substr(0, digits);
@@ -129,7 +130,7 @@ class AtomReader {
       return;
     }
     in_.take('-');
-    if (in_.at_end()) return;  // the missing ] is complained about
+    if (in_.at_end()) return;  // the missing ] is reported elsewhere
     check_item(false);
     const Item to = character_or_escape();
     if (!from.single || !to.single || *from.single > *to.single)
@@ -137,7 +138,7 @@ class AtomReader {
     characters.add(static_cast<UChar32>(*from.single), static_cast<UChar32>(*to.single));
   }
 
-  /// What one program takes for a character and the other for a nested class or an operation on classes.
+  /// Rejects items that are a character in one program, and a nested class or an operation on classes in the other.
   void check_item(bool first) const {
     if (in_.peek() == '[') in_.fail("write \\[ for the character; classes in classes are not supported");
     if (first && in_.peek() == ']') in_.fail("this class is empty; write \\] for the character");

@@ -27,7 +27,7 @@ icu::UnicodeSet set_of(UProperty property, std::int32_t value) {
   return set;
 }
 
-// Made once: each takes ICU as long as the rest of a pattern.
+// Created once, because each takes ICU as long as the rest of a pattern.
 
 const icu::UnicodeSet& digits() {
   static const icu::UnicodeSet set = set_of(u"[:Nd:]");
@@ -45,7 +45,7 @@ const icu::UnicodeSet& white_space() {
   return set;
 }
 
-/// The long name of a value, or nothing where the property has no such value.
+/// Returns the long name of a value, or an empty string if the property has no such value.
 std::string_view long_name(UProperty property, std::int32_t value) {
   const char* name = value < 0 ? nullptr : u_getPropertyValueName(property, value, U_LONG_PROPERTY_NAME);
   return name == nullptr ? std::string_view() : std::string_view(name);

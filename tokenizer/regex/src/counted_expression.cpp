@@ -76,7 +76,7 @@ class StepCounter {
     call();
   }
 
-  /// (?i), (?i:
+  /// Writes (?i) or (?i:.
   void write_options(std::size_t end) {
     bool off = false;
     while (end < in_.size() && in_[end] != ':' && in_[end] != ')') {
@@ -133,7 +133,8 @@ class StepCounter {
     out_ += ')';
   }
 
-  /// Where a class in brackets ends. It may hold other classes; the first ']' in one is a plain character.
+  /// Returns the end of a class in brackets. It may contain other classes. The first ']' in a class is a plain
+  /// character.
   std::size_t class_end() const {
     std::size_t depth = 0;
     std::size_t at = at_;
@@ -156,7 +157,7 @@ class StepCounter {
     return in_.size();
   }
 
-  /// The length of {n}, {n,}, {,m} or {n,m}; 0 if there is none.
+  /// Returns the length of {n}, {n,}, {,m} or {n,m}, or 0 if there is none.
   std::size_t interval_length(std::size_t at) const {
     if (at >= in_.size() || in_[at] != '{') return 0;
     std::size_t end = at + 1;

@@ -11,19 +11,19 @@ namespace {
 
 const std::string kMark = kWordMark;
 
-/// \s as [\s_], where _ is the mark.
+/// Converts \s to [\s_], where _ is the mark.
 std::string class_with_mark(std::string_view escape) {
   return fmt::format("[{}{}]", escape, kMark);
 }
 
-/// \S as [^\s_], \P{L} as [^\p{L}_].
+/// Converts \S to [^\s_], and \P{L} to [^\p{L}_].
 std::string class_without_mark(std::string_view escape) {
   std::string text(escape);
   text[1] = static_cast<char>(text[1] - 'A' + 'a');
   return fmt::format("[^{}{}]", text, kMark);
 }
 
-/// Writes patterns anew for text with marks.
+/// Rewrites patterns for text with marks.
 class MarkedPattern {
  public:
   explicit MarkedPattern(std::string_view pattern) : pattern_(pattern), parsed_(parse_pattern(pattern)) {}
@@ -63,7 +63,7 @@ class MarkedPattern {
     return atom.kind == PatternAtom::Kind::kEscape ? class_without_mark(text) : with_item(atom);
   }
 
-  /// [...] with the mark as one more item.
+  /// Returns [...] with the mark as an additional item.
   std::string with_item(const PatternAtom& atom) const {
     return fmt::format("{}{}{}", pattern_.substr(atom.begin, atom.room - atom.begin), kMark,
                        pattern_.substr(atom.room, atom.end - atom.room));

@@ -22,31 +22,32 @@ using core::Quoted;
 using core::require;
 
 constexpr std::size_t kLongestExpression = std::size_t{1} << 16;
-/// Oniguruma compiles letters of any case in the square of their number: 32 KB of them took over a second.
+/// Oniguruma compiles case-insensitive letters in time quadratic in their number: 32 KB of them took over a second.
 constexpr std::size_t kLongestForOniguruma = std::size_t{1} << 13;
-/// A call of a counting function takes about as long as this number of steps of our engine.
+/// A call of a counting function takes about the time of this number of steps of the linear engine.
 constexpr std::size_t kStepsOfACall = 4;
-/// This number of characters of an expression, or of a text that a reference compares, costs about the same as a call.
+/// The number of characters of an expression, or of a text that a reference compares, whose cost is about that of a
+/// call.
 constexpr std::size_t kCharactersPerCall = 16;
 constexpr unsigned long kUnlimited = std::numeric_limits<unsigned long>::max();
-/// The places that a search may come back to are held in memory, some 50 bytes each.
+/// The positions to which a search may backtrack are kept in memory, some 50 bytes each.
 constexpr unsigned kMaxWaiting = 1U << 22;
 
 const OnigUChar* bytes_of(std::string_view text) {
   return reinterpret_cast<const OnigUChar*>(text.data());
 }
 
-/// Oniguruma, loaded when the first pattern needs it. It is not linked: it brings functions with the names of POSIX's
-/// (regcomp, regexec), which would take the place of the C library's in whole programs.
+/// Oniguruma, loaded when the first pattern needs it. It is not linked because it defines functions with the names of
+/// POSIX (regcomp, regexec), which would replace those in the C library in whole programs.
 class OnigurumaLibrary {
  public:
-  /// The data that the counting functions get.
+  /// The data passed to the counting functions.
   struct Counted {
     SearchWork& work;
     std::size_t steps_of_a_call;
   };
 
-  /// Error{kUnsupported} if it is not installed.
+  /// Throws Error{kUnsupported} if it is not installed.
   static const OnigurumaLibrary& instance() {
     static const OnigurumaLibrary library;
     return library;
@@ -114,7 +115,7 @@ class OnigurumaLibrary {
     return work.take(steps) ? ONIG_CALLOUT_SUCCESS : ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER;
   }
 
-  /// A reference compares up to the number of characters of the longest text that it may stand for.
+  /// A reference compares up to the number of characters of the longest text that it may represent.
   static int count_reference(OnigCalloutArgs* arguments, void* counted) {
     const OnigurumaLibrary& library = instance();
     auto& [work, steps] = *static_cast<Counted*>(counted);
@@ -131,7 +132,7 @@ class OnigurumaLibrary {
   }
 
   void define(std::string_view name, OnigCalloutFunc function) const {
-    const std::string copy(name);  // not const to Oniguruma
+    const std::string copy(name);  // Oniguruma takes it as non-const
     auto* const begin = const_cast<OnigUChar*>(bytes_of(copy));
     const int id = set_callout(utf8, ONIG_CALLOUT_TYPE_SINGLE, begin, begin + copy.size(), ONIG_CALLOUT_IN_PROGRESS,
                                function, nullptr, 0, nullptr, 0, nullptr);
@@ -144,7 +145,7 @@ class OnigurumaLibrary {
     require(pointer != nullptr, ErrorCode::kUnsupported, "{} has no {}; version 6.9 has it", kFile, name);
   }
 
-  void* handle_;  // for as long as the process lives
+  void* handle_;  // loaded until the process ends
 };
 
 std::string message_of(int code, OnigErrorInfo* info) {
@@ -154,7 +155,7 @@ std::string message_of(int code, OnigErrorInfo* info) {
   return {reinterpret_cast<const char*>(text), static_cast<std::size_t>(length)};
 }
 
-/// The same text with a control character for each byte that is not UTF-8, which engines could not read.
+/// Returns the text with a control character for each byte that is not UTF-8, which engines cannot read.
 std::string without_invalid_bytes(std::string_view text) {
   std::string valid(text);
   for (std::size_t at = 0; at < text.size();) {
@@ -198,7 +199,7 @@ class Matcher::Oniguruma final : public Searcher {
             "the pattern {} of {} bytes is too long for one that cannot be searched for in linear time; at most {} are "
             "supported",
             Quoted{expression}, expression.size(), kLongestForOniguruma);
-    compile(expression);  // so that messages are about what the user wrote
+    compile(expression);  // so that messages refer to the user's expression
     const CountedExpression counted = count_steps_of(expression);
     compile(counted.text);
     steps_of_a_call_ = kStepsOfACall * (1 + counted.longest_run / kCharactersPerCall);
@@ -213,7 +214,7 @@ class Matcher::Oniguruma final : public Searcher {
                                                                                          library_.free_parameters);
     require(region != nullptr && parameters != nullptr, ErrorCode::kInternal, "no memory to look for a pattern");
     library_.initialize_parameters(parameters.get());
-    library_.set_match_retries(parameters.get(), kUnlimited);  // the calls count
+    library_.set_match_retries(parameters.get(), kUnlimited);  // the calls count instead
     library_.set_search_retries(parameters.get(), kUnlimited);
     library_.set_stack_limit(parameters.get(), kMaxWaiting);
     OnigurumaLibrary::Counted counted{work, steps_of_a_call_};
@@ -227,7 +228,7 @@ class Matcher::Oniguruma final : public Searcher {
       if (found < 0) fail_for_search(found, text.size(), work);
       const auto begin = static_cast<std::size_t>(region->beg[0]);
       const auto end = static_cast<std::size_t>(region->end[0]);
-      // \K can put the beginning behind the end.
+      // \K can put the beginning after the end.
       require(begin >= (last == kNone ? 0 : last) && end >= begin, ErrorCode::kBadInput,
               "the pattern {} has a match that begins before the one in front of it ends", Quoted{expression_});
       if (begin == end && end == last) {

@@ -20,7 +20,7 @@ bool at_word_boundary(const icu::UnicodeSet& word, std::string_view text, std::s
   return ends_with_character(word, text, at) != (match_character(word, text, at) > 0);
 }
 
-/// Whether a step that takes no character lets pass here.
+/// Returns whether a step that consumes no character succeeds here.
 bool holds(const Instruction& step, const PatternProgram& program, std::string_view text, std::size_t at) {
   const icu::UnicodeSet& characters = program.classes[step.characters];
   switch (step.kind) {
@@ -49,7 +49,7 @@ Pattern::Pattern(std::string_view pattern) : program_(parse_pattern(pattern).pro
   find_first_bytes();
 }
 
-/// Of all steps that a match can begin with, as if what takes no character always held.
+/// Finds the first bytes of all steps that can start a match, as if steps that consume no character always succeeded.
 void Pattern::find_first_bytes() {
   std::vector<bool> seen(program_.code.size(), false);
   std::vector<std::uint32_t> waiting = {0};
@@ -131,7 +131,7 @@ void Pattern::Search::give_up() const {
              text_.size());
 }
 
-/// Places fit into 32 bits: otherwise make_memory() would have refused the text.
+/// Positions fit into 32 bits: make_memory() rejects longer texts.
 void Pattern::Search::put_off(std::uint32_t step, std::size_t at) {
   core::require(waiting_.size() < kMaxMemory / sizeof(State), core::ErrorCode::kBadInput,
                 "a line of {} bytes leaves its pattern with more than {} alternatives and repetitions to come back to "
@@ -140,9 +140,9 @@ void Pattern::Search::put_off(std::uint32_t step, std::size_t at) {
   waiting_.push_back({step, static_cast<std::uint32_t>(at)});
 }
 
-/// False if the split was entered there before. That it has led to nothing is certain also after a match: the search
-/// goes on at the end of the match, and no split there was on the way to it but to match nothing more, which would be
-/// a match of the empty text if it came up again, and there is none.
+/// Returns false if the split was entered there before. It has then failed there, even after a match: the search
+/// continues at the end of the match. The path to the match can have reached a split there only to match nothing more.
+/// Entering it again would match the empty text, which patterns cannot.
 bool Pattern::Search::enter_split(std::uint32_t memory, std::size_t at) {
   if (failed_.empty()) make_memory();
   const std::size_t bit = at * pattern_.program_.splits + memory;

@@ -16,7 +16,7 @@ using Kind = Instruction::Kind;
 constexpr std::size_t kMaxInstructions = 4096;
 constexpr int kMaxDepth = 100;
 
-/// Instructions for a part of the pattern, left at their end.
+/// The instructions for a part of the pattern. They are left at their end.
 struct Code {
   std::vector<Instruction> steps;
   bool can_be_empty = true;
@@ -24,13 +24,13 @@ struct Code {
 
 struct Quantifier {
   std::size_t least = 1;
-  std::optional<std::size_t> most;  ///< none: no limit
+  std::optional<std::size_t> most;  ///< not set: no limit
   bool lazy = false;
-  bool possessive = false;  ///< what it has taken it does not give back
+  bool possessive = false;  ///< never gives back what it has consumed
 };
 
-/// Does to a set of ASCII what closeOver(USET_CASE_INSENSITIVE) does, in a hundredth of its time: patterns may have ten
-/// thousands of letters.
+/// Equivalent to closeOver(USET_CASE_INSENSITIVE) for a set of ASCII characters, but a hundred times faster. Patterns
+/// may have tens of thousands of letters.
 void add_other_cases(icu::UnicodeSet& ascii) {
   constexpr UChar32 kToUpper = 'A' - 'a';
   constexpr UChar32 kKelvin = 0x212A;
@@ -130,7 +130,8 @@ class PatternParser {
         characters);
   }
 
-  /// Of ASCII characters only, and not where several together fold to another, as `ss` does: Oniguruma matches that.
+  /// Supports only ASCII characters, and no sequences that fold to one character, such as `ss`, which Oniguruma would
+  /// match.
   Code any_case(std::size_t begin) {
     in_.skip(2);
     const bool before = std::exchange(ignore_case_, true);
@@ -148,13 +149,13 @@ class PatternParser {
       const bool folds =
           (lower(i) == 's' && (lower(i + 1) == 's' || lower(i + 1) == 't' || repeats)) ||
           (lower(i) == 'f' && (lower(i + 1) == 'f' || lower(i + 1) == 'i' || lower(i + 1) == 'l' || repeats));
-      // In brackets one of them matches at a time.
+      // In brackets, only one of them matches at a time.
       if (folds && group.find('[') == std::string_view::npos)
         in_.fail_at(begin, "letters that another character folds to are not supported with (?i:");
     }
   }
 
-  /// The class of an atom, in both cases where that is asked for.
+  /// Returns the class of an atom, in both cases if requested.
   std::uint32_t read_class() {
     const std::size_t begin = in_.offset();
     const std::uint32_t number = read_atom(in_, parsed_, false);
@@ -204,7 +205,7 @@ class PatternParser {
     return quantifier;
   }
 
-  /// After {m,n} a + is another quantifier to Oniguruma.
+  /// In Oniguruma, a + after {m,n} is another quantifier.
   bool take_possessive(const Quantifier& quantifier) {
     if (!in_.take('+')) return false;
     const bool interval = in_.since(in_.offset() - 2).front() == '}';
@@ -212,7 +213,7 @@ class PatternParser {
     return quantifier.least <= 1;
   }
 
-  /// {m}, {m,} or {m,n}; other braces are characters.
+  /// Reads {m}, {m,} or {m,n}. Other braces are characters.
   bool read_interval(Quantifier& quantifier) {
     const std::size_t begin = in_.offset();
     if (!in_.take('{')) return false;
@@ -243,7 +244,7 @@ class PatternParser {
     return code;
   }
 
-  /// Of one character or class only: none of it follows where all of it has been taken.
+  /// Supports only one character or class: after all of it has been consumed, none follows.
   Code repeat_possessively(const Code& once, const Quantifier& quantifier, std::size_t begin) {
     if (once.steps.size() != 1 || once.steps[0].kind != Kind::kCharacter)
       in_.fail_at(begin, "a possessive quantifier of more than one character or class is not supported");
@@ -263,7 +264,7 @@ class PatternParser {
     return code;
   }
 
-  /// split; once; split; once; ...: each split leads to the end, too.
+  /// split; once; split; once; ...: each split also leads to the end.
   static Code optional(const Code& once, std::size_t times, bool lazy) {
     Code code;
     const auto size = static_cast<std::int32_t>(once.steps.size());

@@ -59,7 +59,7 @@ Texts texts_from_text(const UnigramDefinition& definition) {
   return texts;
 }
 
-/// An unknown character has another score there, which makes no difference where no piece holds it.
+/// An unknown character has another score there, which does not matter if no piece contains it.
 void require_characters(const UnigramDefinition& definition, const Texts& texts) {
   for (const UnigramPiece& piece : definition.pieces) {
     if (!is_made_from_text(piece)) continue;
@@ -73,15 +73,16 @@ void require_characters(const UnigramDefinition& definition, const Texts& texts)
   }
 }
 
-/// Words begin at marks, and no piece reaches over a beginning.
+/// Returns whether words begin at marks, and no piece crosses the beginning of a word.
 bool words_are_apart(const UnigramDefinition& definition, const Texts& texts) {
   return texts.contains(kWordMark) && std::ranges::all_of(definition.pieces, [](const UnigramPiece& piece) {
            return !is_made_from_text(piece) || piece.text.find(kWordMark, 1) == std::string::npos;
          });
 }
 
-/// Returns the scores of a form where every listed piece may be made from text. A piece that may not be gets a lower
-/// score than any other way to cut its text, and user-defined symbols have the score that the library gives them.
+/// Returns the scores for a format in which text may become every listed piece. A piece that text must not become gets
+/// a lower score than any other segmentation of its text. User-defined symbols get the score that the library gives
+/// them.
 std::vector<double> scores_of(const UnigramDefinition& definition) {
   constexpr double kSymbolBonus = 0.1;
   double least = -1;
@@ -101,7 +102,7 @@ std::vector<double> scores_of(const UnigramDefinition& definition) {
   return scores;
 }
 
-/// The library keeps symbols from normalisation; steps would not.
+/// The library protects symbols from normalisation, which steps do not.
 void check_symbols(const UnigramDefinition& definition) {
   SentencePieceNormalization normalization = text_of(definition, false).normalization;
   normalization.dummy_prefix = false;
@@ -124,7 +125,7 @@ NormalizerSteps normalizer_steps(const SentencePieceNormalization& normalization
     for (const Kind kind : {Kind::kTrimStart, Kind::kTrimEnd, Kind::kSqueeze}) steps.push_back({kind, " ", {}});
   if (normalization.dummy_prefix) steps.push_back({Kind::kPrepend, {}, kWordMark});
   steps.push_back({Kind::kReplace, " ", kWordMark});
-  // SentencePiece takes marks off at the end only after spaces became marks, so marks in the text vanish, too.
+  // SentencePiece removes marks at the end only after spaces have become marks, so marks of the text are removed too.
   if (normalization.remove_extra_spaces) steps.push_back({Kind::kTrimEnd, kWordMark, {}});
   return steps;
 }

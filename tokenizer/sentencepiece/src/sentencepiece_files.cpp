@@ -43,14 +43,15 @@ void check_supported(const Model& model, const std::string& name) {
   check(!model.denormalizer, "a denormaliser is not supported");
 }
 
-/// Whether a symbol is found in the text before normalisation exactly where it is found behind it, and nothing that
-/// happens to the text looks beyond it: steps that are applied between symbols do the same.
+/// Returns whether a symbol is found in the text before normalisation exactly where it is found afterwards, and whether
+/// the processing of the text around it does not depend on it. Steps that are applied between symbols are then
+/// equivalent.
 bool stays_apart(const Model& model, const StoredPiece& symbol) {
   return !model.dummy_prefix && !model.remove_extra_spaces && symbol.text.find(' ') == std::string::npos &&
          symbol.text.find(kWordMark) == std::string::npos;
 }
 
-/// Whether steps that follow one another do what the library does character by character.
+/// Returns whether a sequence of steps is equivalent to the library's processing character by character.
 bool has_steps(const Model& model) {
   return model.character_map.empty() && !model.space_as_suffix && model.escape_spaces &&
          std::ranges::all_of(model.pieces, [&](const StoredPiece& piece) {
@@ -80,7 +81,7 @@ TextDefinition text_of(const Model& model, bool words_are_apart) {
   return text;
 }
 
-/// Ranks by falling score, equal for equal scores.
+/// Returns ranks by falling score. Equal scores have equal ranks.
 std::vector<std::int64_t> rank_scores(const std::vector<StoredPiece>& pieces) {
   std::vector<float> scores;
   for (const StoredPiece& piece : pieces) scores.push_back(piece.score);
@@ -93,15 +94,17 @@ std::vector<std::int64_t> rank_scores(const std::vector<StoredPiece>& pieces) {
 
 using CharacterIds = std::unordered_map<std::string_view, std::int32_t, core::TextHash>;
 
-/// The library makes an unused piece with an unknown character of it, too, and takes it apart again: as if there was
-/// none, since no used piece holds that character.
+/// Returns whether a piece contains an unknown character. The library produces an unused piece with an unknown
+/// character too, and splits it again. The effect is as if the piece did not exist, since no used piece contains that
+/// character.
 bool holds_unknown_character(std::string_view piece, const CharacterIds& characters) {
   for (std::size_t at = 0; at < piece.size(); at += core::decode_utf8(piece, at).length)
     if (!characters.contains(piece.substr(at, core::decode_utf8(piece, at).length))) return true;
   return false;
 }
 
-/// Which pieces merges can make. A text that holds a user-defined symbol is none, for it is cut there first.
+/// Returns which pieces merges can produce. A text that contains a user-defined symbol is not one, since it is split
+/// there first.
 std::vector<bool> find_mergeable(const std::vector<StoredPiece>& pieces) {
   std::vector<Trie::Entry> entries;
   for (const StoredPiece& piece : pieces)
@@ -117,7 +120,8 @@ std::vector<bool> find_mergeable(const std::vector<StoredPiece>& pieces) {
   return mergeable;
 }
 
-/// The library's merges look at texts alone, so that even unknown characters become pieces. Ours do not.
+/// Returns the characters of a piece. The library merges texts, so even unknown characters become pieces; Dragoman does
+/// not.
 std::vector<std::int32_t> characters_of(std::string_view piece, const CharacterIds& characters,
                                         const std::string& name) {
   std::vector<std::int32_t> parts;
@@ -153,14 +157,15 @@ RankedPieces rank_pieces(const std::vector<StoredPiece>& pieces, const std::stri
   return ranked;
 }
 
-/// An unused piece that merges made falls apart again into what they made it of.
+/// An unused piece that merges have produced is split again into the parts from which they produced it.
 void expand_unused(BpeDefinition& definition) {
-  std::vector<std::vector<std::int32_t>*> parts_of(definition.pieces.size(), nullptr);  // by id; null: it is used
+  // by id; null: the piece is used
+  std::vector<std::vector<std::int32_t>*> parts_of(definition.pieces.size(), nullptr);
   for (UnusedPiece& piece : definition.unused) parts_of[static_cast<std::size_t>(piece.id)] = &piece.parts;
   std::vector<Merge> merges;
   for (const Merge& merge : definition.merges)
     if (parts_of[static_cast<std::size_t>(merge.result)] != nullptr) merges.push_back(merge);
-  // Shorter pieces first: they are what the longer ones fall apart into.
+  // Shorter pieces first, because longer ones are split into them.
   std::ranges::stable_sort(merges, std::less<>(), [&](const Merge& merge) {
     return definition.pieces[static_cast<std::size_t>(merge.result)].size();
   });
@@ -176,7 +181,7 @@ void expand_unused(BpeDefinition& definition) {
   }
 }
 
-/// Whether no merge reaches over the beginning of a word, so that words can be encoded apart.
+/// Returns whether no merge crosses the beginning of a word, so that words can be encoded separately.
 bool words_are_apart(const BpeDefinition& definition) {
   const auto apart = [&](const Merge& merge) {
     return definition.pieces[static_cast<std::size_t>(merge.result)].find(kWordMark, 1) == std::string::npos;
@@ -195,7 +200,7 @@ void add_piece(const StoredPiece& piece, const std::string& name, BpeDefinition&
   }
   if (piece.type == Model::kUnused) definition.unused.push_back({.id = id});
   const bool special = piece.type == Model::kUnknown || piece.type == Model::kControl;
-  // A character of the text that has the name of a special piece is unknown.
+  // A character of the text that equals the name of a special piece is unknown.
   if (special || piece.type == Model::kUserDefined)
     definition.added_tokens.push_back(
         {.id = id, .special = special, .in_vocabulary = !special || !is_one_character(piece.text)});
@@ -262,7 +267,8 @@ std::vector<StoredPiece> stored_pieces(const BpeDefinition& d, const std::vector
   return pieces;
 }
 
-/// A definition that normalises as SentencePiece is in the model as it is, whatever reading makes of that.
+/// Returns whether both normalise alike. A definition with SentencePiece's normalisation is stored unchanged in the
+/// model, whatever the reader makes of it.
 bool normalised_alike(const BpeDefinition& read, const BpeDefinition& definition) {
   if (std::holds_alternative<SentencePieceText>(definition.text)) return true;
   return !std::holds_alternative<SentencePieceText>(read.text) && read.normalizer() == definition.normalizer();
@@ -281,7 +287,8 @@ bool keeps_inner_cuts(const BpeDefinition& definition, const std::vector<Merge>&
   });
 }
 
-/// Where words are not cut, merges reach as far as the model's do: a cut only says whether words can be encoded apart.
+/// Returns whether both split alike. If words are not split, merges reach as far as in the model: a split only
+/// determines whether words can be encoded separately.
 bool cut_alike(const BpeDefinition& read, const BpeDefinition& definition, const std::vector<Merge>& merges) {
   const WordCutter cutter(definition.text);
   const WordCutter no_cutter{CharacterText()};

@@ -28,7 +28,7 @@ using StoredPiece = Model::Piece;
 using TextSet = std::unordered_set<std::string_view, core::TextHash>;
 using PlaceByText = std::unordered_map<std::string_view, std::size_t, core::TextHash>;
 
-/// Fields of trainer_spec that name a special piece: the number of its id, and of its text.
+/// The field numbers in trainer_spec for a special piece: its id, and its text.
 struct SpecialFields {
   std::uint32_t id;
   std::uint32_t text;
@@ -75,7 +75,7 @@ SpecialIds special_ids(const RenumberedPieces& list, std::int32_t unknown, const
   return ids;
 }
 
-/// Which texts the merges of a BPE model can make: it joins neighbours that are characters or pieces.
+/// The texts that the merges of a BPE model can produce: it joins neighbours that are characters or pieces.
 class MergeableTexts {
  public:
   explicit MergeableTexts(const Model& model) {
@@ -97,7 +97,7 @@ class MergeableTexts {
   TextSet texts_;
 };
 
-/// Whether texts may be cut in other places without the piece.
+/// Returns whether texts may be segmented differently without the piece.
 bool takes_part(const StoredPiece& piece, const Model& model) {
   switch (piece.type) {
     case Model::kNormal:
@@ -151,8 +151,8 @@ class Renumbering {
     }
   }
 
-  /// Shorter pieces first: a longer one may be made of them. Scores are unlike one another and below all others, since
-  /// they are ranks.
+  /// Adds the missing pieces, shorter ones first, since longer ones may consist of them. Scores are distinct and below
+  /// all others, because they are ranks.
   void fill_lacking(RenumberedModel& result) {
     std::vector<std::size_t> lacking;
     for (std::size_t id = 0; id < pieces_.size(); ++id)
@@ -180,7 +180,7 @@ class Renumbering {
     for (std::size_t id = 0; id < pieces_.size(); ++id) {
       StoredPiece& piece = pieces_[id];
       if (list_.pieces[id].type) piece.type = static_cast<std::uint64_t>(*list_.pieces[id].type);
-      // A model has one unknown piece, whatever it had before.
+      // A model has one unknown piece, whatever its previous types are.
       if (piece.type == Model::kUnknown || (is_special(id) && !list_.pieces[id].type)) piece.type = Model::kControl;
     }
     pieces_[static_cast<std::size_t>(*special_[0])].type = Model::kUnknown;
@@ -215,7 +215,7 @@ std::string renumbered_trainer(std::string_view message, const Renumbering& renu
   for (WireField field; reader.next(field);)
     if (field.number != kVocabularySize && !names_special_piece(field.number)) trainer.copy(field);
   trainer.varint(kVocabularySize, renumbering.pieces().size());
-  constexpr auto kNone = ~std::uint64_t{0};  // -1, as the library says that there is none
+  constexpr auto kNone = ~std::uint64_t{0};  // -1, the library's value for "none"
   for (std::size_t i = 0; i < kSpecialFields.size(); ++i) {
     const auto id = renumbering.special()[i];
     trainer.varint(kSpecialFields[i].id, id ? static_cast<std::uint64_t>(*id) : kNone);

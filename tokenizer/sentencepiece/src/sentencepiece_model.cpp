@@ -16,7 +16,7 @@ using core::require;
 using Model = SentencePieceModel;
 using namespace model_fields;
 
-// Numbers of fields in sentencepiece_model.proto.
+// Field numbers in sentencepiece_model.proto.
 constexpr std::uint32_t kNormalizer = 3, kDenormalizer = 5;
 constexpr std::uint32_t kPieceText = 1, kPieceScore = 2, kPieceType = 3;
 constexpr std::uint32_t kModelType = 3, kSpaceAsSuffix = 24, kByteFallback = 35, kUnknownSurface = 44;

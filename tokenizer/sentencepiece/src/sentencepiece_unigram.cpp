@@ -17,7 +17,7 @@ using core::require;
 
 namespace {
 
-/// A file that lost its end, which holds the setting of byte fallback, still has all pieces.
+/// A truncated file without the setting of byte fallback may still have all pieces.
 void check_byte_pieces(const SentencePieceModel& model, const std::string& name) {
   std::size_t bytes = 0;
   for (const SentencePieceModel::Piece& piece : model.pieces) {

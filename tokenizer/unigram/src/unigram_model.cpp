@@ -22,9 +22,9 @@ using core::Quoted;
 using core::require;
 using Type = UnigramPiece::Type;
 
-/// An unknown character is this much worse than the worst piece.
+/// The difference between the score of an unknown character and the worst piece.
 constexpr float kUnknownPenalty = 10.0F;
-/// What each byte but the first adds to the score of a user-defined symbol, whatever score the model gives it.
+/// The score that each byte except the first adds to a user-defined symbol, whatever its score in the model.
 constexpr double kSymbolBonus = 0.1;
 
 bool is_made_from_text(const UnigramPiece& piece) {
@@ -82,7 +82,7 @@ void UnigramModel::index_bytes(const UnigramDefinition& definition, const std::s
   }
 }
 
-/// As the library computes them, to the last bit.
+/// Computes the same values as the library, to the last bit.
 void UnigramModel::compute_scores(const UnigramDefinition& definition) {
   float least = std::numeric_limits<float>::max();
   for (const UnigramPiece& piece : definition.pieces) {
@@ -137,7 +137,7 @@ std::vector<UnigramModel::Edge> UnigramModel::edges(std::string_view text) const
 void UnigramModel::sample(std::string_view text, const UnigramSampling& sampling, UnigramBuffers& buffers) const {
   constexpr double kNoWay = -std::numeric_limits<double>::infinity();
   std::vector<Edge> all = edges(text);
-  std::vector<double> ways(text.size() + 1, kNoWay);  // logarithms of sums over the ways to a place
+  std::vector<double> ways(text.size() + 1, kNoWay);  // logarithms of sums over the paths to a position
   ways[0] = 0;
   for (const Edge& edge : all)
     ways[edge.end] = add_in_logs(ways[edge.end], ways[edge.begin] + sampling.alpha * static_cast<double>(edge.score));
@@ -150,7 +150,7 @@ void UnigramModel::sample(std::string_view text, const UnigramSampling& sampling
     auto drawn = first;
     for (auto edge = first; edge != last && left >= 0; ++edge) {
       if (ways[edge->begin] == kNoWay) continue;
-      drawn = edge;  // the last one, should rounding leave something
+      drawn = edge;  // the last edge is used if rounding leaves a remainder
       left -= std::exp(ways[edge->begin] + sampling.alpha * static_cast<double>(edge->score) - ways[end]);
     }
     buffers.segments.push_back({drawn->id, drawn->begin, drawn->end});
@@ -160,13 +160,13 @@ void UnigramModel::sample(std::string_view text, const UnigramSampling& sampling
 }
 
 std::vector<ScoredSegments> UnigramModel::n_best(std::string_view text, std::size_t most) const {
-  /// One of the best ways to a place: its last piece, and which of the ways to where that begins goes on with it.
+  /// One of the best paths to a position: its last piece, and the index of the path that it extends.
   struct Way {
     double score;
     const Edge* edge;
     std::uint32_t rank;
   };
-  // Each place holds the best ways to it.
+  // Each position stores the best paths to it.
   constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
   const std::size_t bytes_of_place = most * sizeof(Way) + sizeof(std::vector<Way>);
   require(text.size() < kMaxBytes / bytes_of_place, ErrorCode::kBadInput,
@@ -190,7 +190,7 @@ std::vector<ScoredSegments> UnigramModel::n_best(std::string_view text, std::siz
     const std::vector<Way>& before = ways[edge.begin];
     for (std::uint32_t rank = 0; rank < before.size(); ++rank)
       ways[edge.end].push_back({before[rank].score + static_cast<double>(edge.score), &edge, rank});
-    // So that a place holds no more than a few times what will be kept.
+    // Limits a position to a few times the number of paths that are kept.
     if (ways[edge.end].size() > 4 * most + 64) keep_best(ways[edge.end]);
   }
   finish(ways.back());

@@ -103,7 +103,7 @@ struct UnigramTokenizer::Impl {
 
   enum class Offsets { kNone, kOfText, kOfNormalText };
 
-  /// Calls visit(id, begin, end) for each piece of the text. A special piece that is matched has none in normal text.
+  /// Calls visit(id, begin, end) for each piece of the text. A matched special piece has no normalised text.
   template <class Visitor>
   void for_each_piece(std::string_view text, const EncodeOptions& options, Offsets offsets, Buffers& buffers,
                       Visitor&& visit) const {
@@ -132,7 +132,7 @@ struct UnigramTokenizer::Impl {
     visit_segments(buffers, offsets, visit);
   }
 
-  /// The segments of the normalised text.
+  /// Computes the segments of the normalised text.
   void segment(const EncodeOptions& options, Buffers& buffers) const {
     if (options.mode != EncodingMode::kSample) return model.segment(buffers.normal.text, buffers.unigram);
     if (options.n_best == 0)
