@@ -11,26 +11,27 @@
 
 namespace dragoman::imports {
 
-/// A model as an export takes it.
+/// The model that an export writes.
 struct ExportedModel {
   std::filesystem::path path;  ///< for messages
   const formats::ModelConfig* config = nullptr;
   formats::ModelTokenizers tokenizers{};    ///< empty: none is written
-  const nn::Seq2SeqModel* model = nullptr;  ///< its values are F32 in host memory
+  const nn::Seq2SeqModel* model = nullptr;  ///< with values in F32 in host memory
   const tokenizer::Tokenizer* source_tokenizer = nullptr;
   const tokenizer::Tokenizer* target_tokenizer = nullptr;
 };
 
-/// A form that other toolkits read.
+/// A format of another toolkit.
 struct ExportFormat {
   std::string_view name;
   std::string_view summary;
-  /// `output` is an empty folder. Error{kUnsupported} that says what the form cannot express.
+  /// Writes the model into the empty folder `output`. Throws Error{kUnsupported} with the reason if the format cannot
+  /// express the model.
   void (*write)(const ExportedModel& model, const std::filesystem::path& output);
 };
 
 const std::vector<ExportFormat>& export_formats();
-/// Null: there is none of that name.
+/// Returns nullptr if there is no format of this name.
 const ExportFormat* find_export_format(std::string_view name);
 
 }  // namespace dragoman::imports

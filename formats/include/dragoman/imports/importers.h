@@ -11,10 +11,10 @@
 
 namespace dragoman::imports {
 
-/// The importers of other toolkits' models that the library has of itself, in the order in which lists show them.
+/// Returns the library's importers for models of other toolkits, in the order of lists for users.
 std::vector<formats::ModelImporter> built_in_importers();
 
-/// A kind of tokenizer that imported models need and the tokenizer library does not have.
+/// A kind of tokenizer that imported models need and the tokenizer library lacks.
 struct TokenizerEntry {
   std::string name;
   std::string summary;

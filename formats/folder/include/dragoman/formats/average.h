@@ -5,14 +5,17 @@
 
 namespace dragoman::formats {
 
-/// Writes the mean of the weights of several safetensors files, summed in double precision in the order given, in the
-/// types and the order of the first (Popel & Bojar 2018, section 4.10: averaging the last checkpoints). Names and
-/// shapes must agree: Error{kBadInput} names the file and the tensor that do not. Error{kUnsupported} for weights that
-/// are not floats: average before quantising.
+/// Writes the mean of the weights of several safetensors files (Popel & Bojar 2018, section 4.10: averaging the last
+/// checkpoints). Sums are in double precision in the given order; types and order of the tensors are as in the first
+/// file.
+///
+/// Throws Error{kBadInput} that names the file and the tensor if names or shapes differ, and Error{kUnsupported} for
+/// weights that are not floats: average before quantising.
 void average_parameters(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output);
 
-/// The same for model folders. config.json and the tokenizers must be equal; they and the card come from the first, and
-/// the card says that the weights are a mean. The output is replaced as by write_model_folder().
+/// Writes a model folder with the mean of the weights of several model folders. Their config.json and tokenizers must
+/// be equal. These and the card come from the first folder, and the card states that the weights are a mean. The output
+/// is replaced as by write_model_folder().
 void average_models(const std::vector<std::filesystem::path>& folders, const std::filesystem::path& output);
 
 }  // namespace dragoman::formats

@@ -8,25 +8,27 @@
 
 namespace dragoman::formats {
 
-/// SHA-256 as 64 lower-case hexadecimal digits.
+/// Returns the SHA-256 of `bytes` as 64 lower-case hexadecimal digits.
 std::string sha256_of(std::string_view bytes);
-/// The same of a file's bytes. Throws Error{kIo}.
+/// Returns the SHA-256 of a file's content. Throws Error{kIo}.
 std::string sha256_of_file(const std::filesystem::path& path);
 
-/// Writes `folder`/SHA256SUMS over all other files of the folder, sorted by name, as `sha256sum *` prints and
-/// `sha256sum -c` reads it. Files named *.partial are left out.
+/// Writes `folder`/SHA256SUMS for all other files of the folder, sorted by name. The format is the output of `sha256sum
+/// *`, which `sha256sum -c` reads. Files named *.partial are skipped.
 void write_checksums(const std::filesystem::path& folder);
 
-/// Whether a folder may hold files that SHA256SUMS does not list.
+/// Specifies whether a folder may contain files that SHA256SUMS does not list.
 enum class UnlistedFiles : std::uint8_t { kRefuse, kAllow };
 
-/// Checks every line of `folder`/SHA256SUMS, and that no file of the folder is unlisted; returns the names, sorted.
-/// Reads all bytes of all files. Throws Error{kBadInput} that names every file that is missing, unlisted or different
-/// (expected and actual sum), or SHA256SUMS itself if it is missing; Error{kIo} if one cannot be read.
+/// Verifies every line of `folder`/SHA256SUMS, and that the folder has no unlisted file. Returns the names, sorted.
+/// Reads all bytes of all files.
+///
+/// Throws Error{kBadInput} that names every file that is missing, unlisted or different (with expected and actual sum),
+/// or SHA256SUMS itself if it is missing. Throws Error{kIo} if a file cannot be read.
 std::vector<std::string> verify_checksums(const std::filesystem::path& folder,
                                           UnlistedFiles unlisted = UnlistedFiles::kRefuse);
-/// The same, with unlisted files allowed, of a folder that has sums. For whoever makes a new folder of it, whose sums
-/// would vouch for what is damaged.
+/// Verifies a folder if it has sums, with unlisted files allowed. Call it before a new folder is written from this one,
+/// since the new sums would otherwise certify damaged files.
 void verify_checksums_if_there(const std::filesystem::path& folder);
 
 }  // namespace dragoman::formats

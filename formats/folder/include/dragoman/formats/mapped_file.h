@@ -6,10 +6,10 @@
 
 namespace dragoman::formats {
 
-/// A regular file mapped read-only.
+/// A regular file that is mapped read-only.
 class MappedFile {
  public:
-  /// Throws Error{kIo} naming the file.
+  /// Throws Error{kIo} that names the file.
   explicit MappedFile(const std::filesystem::path& path);
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -22,11 +22,11 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
-/// Returns the name, safe to print, of the file that a MappedFile has mapped at this address; nullptr if there is none.
-/// A signal handler may call it: where a mapped file ends before its mapping does, reading it raises SIGBUS.
+/// Returns the name, safe to print, of the file that a MappedFile maps at this address, or nullptr if there is none. A
+/// signal handler may call it: reading a mapped file that has been truncated raises SIGBUS.
 const char* name_of_mapped_file(const void* address) noexcept;
 
-/// Takes whole pages of a mapped file out of this process's memory. They come back from the file when they are read.
+/// Releases whole pages of a mapped file from this process's memory. Reading them loads them from the file again.
 void release_pages(const void* data, std::size_t bytes) noexcept;
 
 }  // namespace dragoman::formats

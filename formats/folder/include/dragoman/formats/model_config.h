@@ -14,15 +14,15 @@
 
 namespace dragoman::formats {
 
-/// The tokenizers that config.json names, where not all of them are a plain tokenizer.json: without content.
+/// The tokenizers named in config.json, without their content. Used if one of them is not a plain tokenizer.json.
 struct StoredTokenizers {
   tokenizer::TokenizerSpec source;
-  tokenizer::TokenizerSpec target;  ///< of a joint one: the same
+  tokenizer::TokenizerSpec target;  ///< equal to `source` for a joint tokenizer
   bool joint = true;
   bool operator==(const StoredTokenizers&) const = default;
 };
 
-/// A model's tokenizers with their content: the joint one, or both of the others.
+/// A model's tokenizers with their content: either the joint one, or both others.
 struct ModelTokenizers {
   tokenizer::TokenizerSpec joint{};
   tokenizer::TokenizerSpec source{};
@@ -33,8 +33,8 @@ struct ModelTokenizers {
   const tokenizer::TokenizerSpec& of_target() const noexcept { return is_joint() ? joint : target; }
 };
 
-/// Makes a tokenizer that config.json names; `where` names the place there, for messages. nullptr: this is not the time
-/// to make one of that kind, and it is not checked.
+/// Creates a tokenizer that config.json names. `where` is its place there, for messages. Returns nullptr to skip
+/// tokenizers of this kind; they are then not validated.
 using TokenizerOpener = std::function<std::unique_ptr<tokenizer::Tokenizer>(
     const tokenizer::TokenizerSpec& tokenizer, const tokenizer::TokenizerFile& file, const std::string& where)>;
 
@@ -43,7 +43,7 @@ std::unique_ptr<tokenizer::Tokenizer> open_built_in_tokenizer(const tokenizer::T
                                                               const tokenizer::TokenizerFile& file,
                                                               const std::string& where);
 
-/// A model without its tokenizers and the values of its parameters. A model folder keeps it in config.json; importers
+/// A model without its tokenizers and the values of its parameters. A model folder stores it in config.json; importers
 /// read it from the files of other toolkits.
 struct ModelConfig {
   /// Version 2 added `compute`, `tokenizer` and `decoding`, version 3 added `languages`. A configuration is written in
@@ -51,20 +51,20 @@ struct ModelConfig {
   static constexpr int kFormatVersion = 3;
 
   std::string model_type;  ///< the name under which a factory is registered: "transformer", ...
-  std::string plugin;      ///< name of the plugin that brings the factory; empty for what is built in
+  std::string plugin;      ///< the plugin that provides the factory; empty for built-in models
   nn::SequenceSpec sequences;
-  core::Json model = core::Json::object();  ///< the model's own part, which its factory checks
-  /// The kinds of the tokenizers of a model folder. Nothing: they are tokenizer.json files.
+  core::Json model = core::Json::object();  ///< the model's own part, which its factory validates
+  /// The kinds of the tokenizers of a model folder. If not set, they are tokenizer.json files.
   std::optional<StoredTokenizers> tokenizers{};
-  /// The default type in which weights are multiplied.
+  /// The default compute type for products with weights.
   tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
-  /// The search defaults of the model, in the form that decoding::read_model_defaults() takes.
+  /// The search defaults of the model, in the form that decoding::read_model_defaults() accepts.
   core::Json decoding = core::Json::object();
   /// The tags that surround the tokens of sentences, for each language.
   LanguageTable languages{};
 };
 
-/// Throws Error{kBadInput} naming `where` and the key. A newer format_version is refused, older ones are read.
+/// Throws Error{kBadInput} that names `where` and the key. A newer format_version is rejected, older ones are read.
 ModelConfig read_model_config(const core::Json& json, const std::string& where);
 core::Json to_json(const ModelConfig& config);
 }  // namespace dragoman::formats

@@ -21,7 +21,7 @@
 
 namespace dragoman::formats {
 
-/// Names of the files of a model folder.
+/// The names of the files of a model folder.
 struct ModelFiles {
   static constexpr const char* kConfig = "config.json";
   static constexpr const char* kWeights = "model.safetensors";
@@ -42,7 +42,7 @@ struct ModelFiles {
 
   static constexpr std::array kTokenizers{kTokenizer,      kSourceTokenizer,      kTargetTokenizer,
                                           kOtherTokenizer, kOtherSourceTokenizer, kOtherTargetTokenizer};
-  /// The files that a translation depends on.
+  /// The files that affect translations.
   static constexpr std::array kTranslating{kConfig,
                                            kWeights,
                                            kTokenizer,
@@ -52,7 +52,7 @@ struct ModelFiles {
                                            kOtherSourceTokenizer,
                                            kOtherTargetTokenizer,
                                            kShortlist};
-  /// Every file that the folder may hold.
+  /// All files that the folder may contain.
   static constexpr std::array kAll{kConfig,
                                    kWeights,
                                    kTokenizer,
@@ -67,9 +67,9 @@ struct ModelFiles {
                                    kSums};
 };
 
-/// Returns the text of the folder's README.md, which is copied into models that are derived from this one; empty if
-/// there is none. A symbolic link counts as none: it may point to any file, whose text would be published with the new
-/// model. At most 1 MiB; Error{kIo}.
+/// Returns the text of the folder's README.md, or an empty string if there is none. The text is copied into models
+/// derived from this one. A symbolic link counts as none, because it may lead to any file, whose text would be
+/// published with the new model. The limit is 1 MiB. Throws Error{kIo}.
 std::string card_of(const std::filesystem::path& folder);
 
 /// The side to which a tokenizer's file or entry in config.json belongs.
@@ -78,18 +78,24 @@ enum class TokenizerSide : std::uint8_t { kJoint, kSource, kTarget };
 /// Returns the name of the tokenizer's file in a model folder: "tokenizer.json", "source.tokenizer.model", ...
 const char* tokenizer_file_name(TokenizerSide side, const tokenizer::TokenizerSpec& tokenizer) noexcept;
 
-/// Reads the configuration of a model folder, and no other file of it. Error{kIo or kBadInput} naming the file.
+/// Reads the configuration of a model folder, and no other file. Throws Error{kIo or kBadInput} that names the file.
 ModelConfig load_model_config(const std::filesystem::path& folder);
 
-/// An open model folder. Its configuration and, if requested, its tokenizers have been read and checked against each
-/// other. Weights are not read. Building the model is the task of code that knows the factories: look up
-/// config().model_type, pass it config(), then call load().
+/// An open model folder.
+///
+///     ModelFolder folder = ModelFolder::open("models/de-en");
+///     folder.config().model_type;                               // "transformer": look up its factory
+///     folder.source_tokenizer()->encode("Guten Morgen!");
+///
+/// The configuration and, if requested, the tokenizers have been read and checked against each other. Weights are not
+/// read. Code that has the factories builds the model: it looks up config().model_type, passes config() to the factory,
+/// and then calls load().
 class ModelFolder final : public OpenedModel {
  public:
-  /// Opens a folder with its tokenizers. Throws Error{kIo, kBadInput or kUnsupported} naming the file at fault, and the
-  /// errors of `opener`.
+  /// Opens a folder with its tokenizers. Throws Error{kIo, kBadInput or kUnsupported} that names the faulty file, and
+  /// the errors of `opener`.
   static ModelFolder open(const std::filesystem::path& path, const TokenizerOpener& opener = open_built_in_tokenizer);
-  /// Opens a folder without its tokenizers: both are null until open_tokenizers() is called, which checks them.
+  /// Opens a folder without its tokenizers. Both are null until open_tokenizers() is called, which validates them.
   explicit ModelFolder(std::filesystem::path path);
 
   const std::filesystem::path& path() const noexcept override { return path_; }
@@ -103,15 +109,15 @@ class ModelFolder final : public OpenedModel {
   void read(const nn::Parameter& parameter, const tensor::Tensor& out) override;
   void finish() override {}
 
-  /// Both return the same object if the folder holds one joint tokenizer. They return nullptr if the tokenizers were
-  /// not opened, or if the opener returned nullptr.
+  /// Return the source and the target tokenizer, which are the same object if the folder has one joint tokenizer. They
+  /// are null if the tokenizers were not opened, or if the opener returned nullptr.
   const std::shared_ptr<const tokenizer::Tokenizer>& source_tokenizer() const noexcept { return opened_.source; }
   const std::shared_ptr<const tokenizer::Tokenizer>& target_tokenizer() const noexcept { return opened_.target; }
   bool has_joint_tokenizer() const noexcept { return joint_; }
   std::filesystem::path weights_path() const { return path_ / ModelFiles::kWeights; }
 
  private:
-  /// Loads values with load_parameters(): mapped if the options request it.
+  /// Loads the values with load_parameters(); maps the file if the options request it.
   void load_values(nn::Seq2SeqModel& model, const LoadOptions& options) override;
 
   std::filesystem::path path_;
@@ -129,47 +135,49 @@ bool is_model_folder(const std::filesystem::path& path);
 struct ModelFolderContent {
   std::string model_type{};
   std::string plugin{};
-  const nn::Seq2SeqModel* model = nullptr;  ///< gives the weights, `sequences` and `model` of config.json
-  /// The joint tokenizer, or both of the others. They hold the content of their files: the tokenizer that the model was
-  /// trained with is written, even if the file has changed since.
+  const nn::Seq2SeqModel* model = nullptr;  ///< provides the weights, and `sequences` and `model` of config.json
+  /// The joint tokenizer, or both others, with the content of their files. The tokenizer with which the model was
+  /// trained is written, even if its file has changed since then.
   tokenizer::TokenizerSpec tokenizer{};
   tokenizer::TokenizerSpec source_tokenizer{};
   tokenizer::TokenizerSpec target_tokenizer{};
   std::string card{};  ///< README.md: data, licence, recipe, scores with signatures
-  /// If set, the values come from here and the model has none: see save_streamed_parameters(). All are written as F32.
+  /// If set, the values come from here, and the model has none; see save_streamed_parameters(). All are written as F32.
   ParameterSource values{};
-  std::string values_from{};  ///< what messages call their source
+  std::string values_from{};  ///< the name of their source in messages
   tensor::DType dtype = tensor::DType::kF32;
-  /// The type to which weights and tables are rounded, if any: see save_rounded_parameters(). The rest is then F32.
+  /// The type to which weights and tables are rounded, if any; see save_rounded_parameters(). Other parameters are then
+  /// F32.
   std::optional<tensor::DType> rounded{};
   tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
   core::Json decoding = core::Json::object();  ///< ModelConfig::decoding
-  std::string shortlist{};                     ///< content of the file, if the decoding defaults name it
+  std::string shortlist{};                     ///< the content of the file, if the decoding defaults name it
   LanguageTable languages{};                   ///< ModelConfig::languages
-  Metadata metadata{};                         ///< of model.safetensors
-  /// Makes the content of reference.json from the written folder, which still lacks that file and the sums. If the
-  /// result is empty, there is no reference.json.
+  Metadata metadata{};                         ///< for model.safetensors
+  /// Returns the content of reference.json for the written folder, which still lacks that file and the sums. If the
+  /// result is empty, no reference.json is written.
   std::function<std::string(const std::filesystem::path& folder)> reference{};
   /// Opens the tokenizers once, to check that they fit the model.
   TokenizerOpener opener = open_built_in_tokenizer;
 };
 
-/// Throws Error{kInvalidArgument} unless write_model_folder() may replace `path`: it must not exist, or must be an
-/// empty folder or a model folder. This also holds for `<path>.partial`. Files of other programs are never deleted.
+/// Throws Error{kInvalidArgument} unless write_model_folder() may replace `path`. It must not exist, or must be an
+/// empty folder or a model folder. The same holds for `<path>.partial`. Files of other programs are never deleted.
 void require_replaceable(const std::filesystem::path& path);
 
-/// Writes a model folder with its SHA256SUMS. It is made, locked and checked under the name `<path>.partial` and then
-/// takes the place of `path` as core::StagedFolder does: a killed process leaves the old folder or the new one, and a
-/// second one with the same `path` is refused (Error{kIo}). Throws as require_replaceable() does, and
-/// Error{kInvalidArgument} for a tokenizer that is not a tokenizer.json and names no other kind.
+/// Writes a model folder with its SHA256SUMS. The folder is created, locked and validated as `<path>.partial` and then
+/// replaces `path` as in core::StagedFolder: a killed process leaves either the old folder or the new one. Concurrent
+/// writers of one `path` get Error{kIo}.
+///
+/// Throws like require_replaceable(), and Error{kInvalidArgument} for a tokenizer that is not a tokenizer.json and does
+/// not name another kind.
 void write_model_folder(const std::filesystem::path& path, const ModelFolderContent& content);
 
-/// A snapshot of a folder's configuration and sums, for commands that run for long between reading a folder and writing
-/// it.
+/// A snapshot of a folder's configuration and sums, for commands that take long between reading and writing a folder.
 class FolderState {
  public:
   explicit FolderState(std::filesystem::path folder);
-  /// Throws Error{kIo} if the configuration or the sums have changed: the changes of another process would be lost.
+  /// Throws Error{kIo} if the configuration or the sums have changed, because changes of another process would be lost.
   void require_unchanged() const;
 
  private:
@@ -179,14 +187,13 @@ class FolderState {
   std::string content_;
 };
 
-/// Writes `output`, a copy of the model folder whose own shortlist is `shortlist`; `output` may be the folder itself.
-/// The copy is written as by write_model_folder().
+/// Writes `output`, a copy of the model folder with `shortlist` as its own shortlist, as write_model_folder() does.
+/// `output` may be the folder itself.
 void write_shortlist(const std::filesystem::path& folder, const std::filesystem::path& output,
                      std::string_view shortlist, const TokenizerOpener& opener = open_built_in_tokenizer);
 
-/// Writes `output`, a copy of the model folder with `decoding` as ModelConfig::decoding; `output` may be the folder
-/// itself. The copy is written as by write_model_folder(). Error{kBadInput} for settings that read_model_defaults()
-/// refuses.
+/// Writes `output`, a copy of the model folder with `decoding` as ModelConfig::decoding, as write_model_folder() does.
+/// `output` may be the folder itself. Throws Error{kBadInput} for settings that read_model_defaults() rejects.
 void write_decoding_defaults(const std::filesystem::path& folder, const std::filesystem::path& output,
                              const core::Json& decoding, const TokenizerOpener& opener = open_built_in_tokenizer);
 

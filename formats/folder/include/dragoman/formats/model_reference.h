@@ -12,18 +12,19 @@
 
 namespace dragoman::formats {
 
-/// A sentence, and what a model made of it.
+/// A sentence and a model's results for it.
 struct ReferenceSentence {
   std::vector<std::int32_t> source{};       ///< with its tags and the closing end
   std::vector<std::int32_t> target{};       ///< with its tags, without an end
-  std::int32_t tags = 0;                    ///< how many tokens of the target are tags, with which `greedy` begins
-  std::vector<double> log_probabilities{};  ///< natural logarithms: of each target token, and of the end behind them
-  std::vector<std::int32_t> greedy{};       ///< what is best behind the tags, step by step; the end, if it came
-  std::vector<double> margins{};            ///< of each of these the log probability less that of the second best
+  std::int32_t tags = 0;                    ///< the number of target tokens that are tags, with which `greedy` begins
+  std::vector<double> log_probabilities{};  ///< natural logarithms for each target token and for the end after them
+  /// the best tokens after the tags, step by step, and the end if it was reached
+  std::vector<std::int32_t> greedy{};
+  std::vector<double> margins{};  ///< for each of these, its log probability minus that of the second best
 };
 
-/// What a model was when it was imported: fingerprints (core::fingerprint) of its parameters, as F32 in row order, and
-/// what it made of some sentences in fp32, without packed weights. The content of `reference.json` in a model folder.
+/// The state of a model at its import: fingerprints (core::fingerprint) of its parameters, as F32 in row order, and its
+/// results for some sentences in fp32 without packed weights. It is the content of `reference.json` in a model folder.
 struct ModelReference {
   static constexpr int kFormatVersion = 1;
   static constexpr std::uint64_t kLargest = std::uint64_t{16} << 20;
@@ -32,16 +33,17 @@ struct ModelReference {
   std::vector<ReferenceSentence> sentences{};
 };
 
-/// Error{kBadInput} naming `where` and the place: sentences must be ones that a model of this spec can read.
+/// Reads a reference. Sentences must be valid for a model of this spec. Throws Error{kBadInput} that names `where` and
+/// the place.
 ModelReference read_model_reference(const core::Json& json, const nn::SequenceSpec& sequences,
                                     const std::string& where);
-/// That of a model folder, which must be there.
+/// Reads the reference of a model folder, which must have one.
 ModelReference load_model_reference(const std::filesystem::path& folder, const nn::SequenceSpec& sequences);
-/// As the file holds it: a key per line.
+/// Returns the content of the file, with one key per line.
 std::string to_text(const ModelReference& reference);
 
-/// The names of weights of a file that are not those of the reference: other values, or not there. Tensors of the file
-/// that are not F32 were rounded since, and say nothing.
+/// The weights of a file that differ from the reference: their values are different, or they are missing. Tensors of
+/// the file that are not F32 were rounded after the import and are not compared.
 struct WeightDifferences {
   std::vector<std::string> names{};
   std::size_t compared = 0;

@@ -13,18 +13,18 @@
 
 namespace dragoman::formats {
 
-/// The tokenizers of both sides: one object if they are the same.
+/// The tokenizers of both sides. They are the same object if the model has one joint tokenizer.
 struct OpenedTokenizers {
   std::shared_ptr<const tokenizer::Tokenizer> source{};
   std::shared_ptr<const tokenizer::Tokenizer> target{};
 };
 
-/// An open model in files: the one interface through which models are read (load, import, export, quantize, average,
-/// inspect, verify). A model folder is one implementation, ModelFolder; each importer of another toolkit's files has
-/// another. No value of a parameter is read before load() or read() is called.
+/// An open model in files: the interface through which models are read (load, import, export, quantize, average,
+/// inspect, verify). ModelFolder is the implementation for model folders, and each importer has one for the files of
+/// its toolkit. No value of a parameter is read before load() or read() is called.
 ///
 /// The files come from outside: any fault in them is an Error{kBadInput} that names the file, the place and the reason.
-/// The const functions and load() are thread-safe; read() and finish() are called by one thread at a time.
+/// The const functions and load() are thread-safe. read() and finish() may be called by one thread at a time.
 class OpenedModel {
  public:
   OpenedModel() = default;
@@ -32,33 +32,33 @@ class OpenedModel {
   OpenedModel& operator=(const OpenedModel&) = delete;
   virtual ~OpenedModel();
 
-  /// The file or folder.
+  /// Returns the path of the file or folder.
   virtual const std::filesystem::path& path() const noexcept = 0;
   virtual const ModelConfig& config() const noexcept = 0;
-  /// Whether this is a model folder of Dragoman's own, so a ModelFolder.
+  /// Returns whether this is a ModelFolder, i.e. one of Dragoman's own model folders.
   virtual bool is_model_folder() const noexcept { return false; }
-  /// The contents of the tokenizers' files, of any registered kind.
+  /// Returns the contents of the tokenizers' files, which may be of any registered kind.
   virtual ModelTokenizers tokenizers() const = 0;
-  /// Makes the tokenizers. Error{kBadInput} if they do not fit the configuration; also throws what `opener` throws.
+  /// Creates the tokenizers. Throws Error{kBadInput} if they do not fit the configuration, and the errors of `opener`.
   virtual OpenedTokenizers open_tokenizers(const TokenizerOpener& opener) const;
-  /// The text of the model card: where the model comes from, its licence.
+  /// Returns the text of the model card, with the origin of the model and its licence.
   virtual std::string card() const = 0;
-  /// The content of the model's own shortlist in the binary form; empty unless config().decoding names it.
+  /// Returns the content of the model's own shortlist in binary form; empty unless config().decoding names it.
   virtual std::string shortlist() const = 0;
-  /// Returns the settings in the files that cannot be followed, each with its file and key.
+  /// Returns the settings in the files that Dragoman cannot apply, each with its file and key.
   virtual std::vector<std::string> warnings() const { return {}; }
 
   /// Throws if the files lack a parameter of the model, or have it in another shape. Called before memory is allocated
   /// for values.
   virtual void check(const nn::ParameterStore& parameters) const = 0;
-  /// Writes the values of a parameter to `out`: host memory, F32, contiguous, of the parameter's rows and columns.
-  /// Called once for each parameter, in the model's order; then all of it may be repeated.
+  /// Writes the values of a parameter to `out`: contiguous host memory in F32, of the parameter's rows and columns.
+  /// Called once for each parameter, in the model's order. The whole sequence may be repeated.
   virtual void read(const nn::Parameter& parameter, const tensor::Tensor& out) = 0;
-  /// Called when every parameter was read. Throws if the files contain values that no parameter has taken: a model that
-  /// is almost the described one would translate, but wrongly.
+  /// Called after every parameter was read. Throws if the files contain values that no parameter has used, because a
+  /// model that differs slightly from the described one would produce wrong translations.
   virtual void finish() = 0;
 
-  /// Sets the values of `model`, which was made from config(), to the values of the files; see LoadOptions. Calls
+  /// Sets the values of `model`, which was created from config(), to the values in the files; see LoadOptions. Calls
   /// check() first.
   void load(nn::Seq2SeqModel& model, const LoadOptions& options = {.memory = WeightMemory::kMapped});
 
@@ -67,13 +67,13 @@ class OpenedModel {
   OpenedModel(OpenedModel&& /*other*/) noexcept {}
 
  private:
-  /// Reads parameter after parameter into memory that the model owns.
+  /// Reads the parameters one after the other into memory that the model owns.
   virtual void load_values(nn::Seq2SeqModel& model, const LoadOptions& options);
 
   std::mutex loading_;
 };
 
-/// All of a model but the values of its parameters.
+/// A model without the values of its parameters.
 struct ModelContents {
   ModelConfig config{};
   ModelTokenizers tokenizers{};
@@ -82,7 +82,7 @@ struct ModelContents {
   std::vector<std::string> warnings{};
 };
 
-/// A model of another toolkit whose importer has found out all but the values when it has opened the files.
+/// A model of another toolkit whose importer has determined everything except the values when it opened the files.
 class ImportedModel : public OpenedModel {
  public:
   ImportedModel(std::filesystem::path path, ModelContents contents)
