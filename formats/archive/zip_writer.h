@@ -11,11 +11,11 @@
 
 namespace dragoman::imports {
 
-/// Writes a zip archive without compression, file by file, of less than 4 GiB. One thread.
+/// Writes a zip archive of less than 4 GiB without compression, file by file. One thread at a time.
 class ZipWriter {
  public:
   explicit ZipWriter(const std::filesystem::path& path);
-  /// A file whose content is these parts, one behind the other. Error{kUnsupported} beyond 4 GiB.
+  /// Adds a file whose content is the concatenation of the parts. Throws Error{kUnsupported} beyond 4 GiB.
   void add(std::string name, std::initializer_list<std::string_view> parts);
   /// Gives the archive its name.
   void finish();

@@ -4,7 +4,7 @@
 
 namespace dragoman::imports {
 
-/// Folders of CTranslate2 with a Transformer of encoder and decoder.
+/// Returns the importer for CTranslate2 folders with an encoder-decoder Transformer.
 formats::ModelImporter ctranslate2_importer();
 
 }  // namespace dragoman::imports

@@ -11,33 +11,33 @@
 
 namespace dragoman::imports {
 
-/// The model.bin of a CTranslate2 folder, of the binary versions 1 to 6: arrays with names and types, and, from 3,
-/// aliases of them. Opening reads all of the structure and checks it; values are read where they are asked for.
+/// The model.bin of a CTranslate2 folder, in binary versions 1 to 6: arrays with names and types and, from version 3
+/// on, aliases. Opening reads and validates the whole structure. Values are read on demand.
 class Ctranslate2File final : public ForeignWeights {
  public:
-  enum class Type : std::uint8_t { kFloat32, kInt8, kInt16, kInt32, kFloat16, kBfloat16 };  // as the file numbers them
+  enum class Type : std::uint8_t { kFloat32, kInt8, kInt16, kInt32, kFloat16, kBfloat16 };  // numbered as in the file
 
   explicit Ctranslate2File(const std::filesystem::path& path);
 
   int version() const noexcept { return version_; }
-  /// "TransformerSpec", ...; empty in the version 1, which names no kind.
+  /// Returns the kind of model, "TransformerSpec", ...; empty in version 1, which has no kinds.
   const std::string& spec() const noexcept { return spec_; }
   std::uint32_t revision() const noexcept { return revision_; }
 
   const std::string& file() const override { return file_; }
   const Shape* shape_of(std::string_view name) const override;
-  /// Matrices of integers are divided by their scales, as CTranslate2 does it where it computes in float32.
+  /// Divides integer matrices by their scales, as CTranslate2 does if it computes in float32.
   void read(std::string_view name, std::span<float> out) const override;
   std::string_view stored_name(std::string_view name) const override;
-  /// Without scales, which belong to their matrices.
+  /// Returns the names without scales, which belong to their matrices.
   std::vector<std::string> names() const override;
 
-  /// A setting: a scalar. Nothing: there is none of that name.
+  /// Returns a setting, i.e. a scalar, or nullopt if there is none of that name.
   std::optional<double> number(std::string_view name) const;
-  /// A setting that is a text, stored as an array of bytes.
+  /// Returns a setting that is a string, stored as an array of bytes.
   std::optional<std::string> text(std::string_view name) const;
   Type type_of(std::string_view name) const;
-  /// Whether both names have the same values.
+  /// Returns whether both names have the same values.
   bool equal(std::string_view one, std::string_view other) const;
 
  private:
@@ -50,7 +50,7 @@ class Ctranslate2File final : public ForeignWeights {
 
   const Array* find(std::string_view name) const;
   const Array& get(std::string_view name) const;
-  /// The divisor of each row, or one of all.
+  /// Returns the divisor of each row, or one divisor for all.
   std::vector<float> scales_of(std::string_view name, const Array& array) const;
 
   std::string file_;

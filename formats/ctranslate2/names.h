@@ -4,10 +4,10 @@
 
 namespace dragoman::imports {
 
-/// As a TransformerSpec of CTranslate2 names its arrays. A linear layer may lack its bias, which is then zeros.
+/// The names of the arrays of CTranslate2's TransformerSpec. A linear layer without a bias has a bias of zeros.
 class Ctranslate2Names final : public TransformerNames {
  public:
-  /// `source_table`: embeddings_0, or embeddings in older files.
+  /// `source_table` is embeddings_0, or embeddings in older files.
   explicit Ctranslate2Names(std::string source_table = "encoder/embeddings_0/weight")
       : source_table_(std::move(source_table)) {}
 

@@ -4,7 +4,7 @@
 
 namespace dragoman::imports {
 
-/// Imports fairseq's checkpoints of translation Transformers, with the dictionaries in their folder.
+/// Returns the importer for fairseq's checkpoints of translation Transformers, with the dictionaries in their folder.
 formats::ModelImporter fairseq_importer();
 
 }  // namespace dragoman::imports

@@ -5,8 +5,8 @@
 
 namespace dragoman::imports {
 
-/// Returns the reason why a file of torch is not a checkpoint of fairseq that can be imported; empty if the path is not
-/// a file of torch.
+/// Returns the reason why a torch file is not an importable fairseq checkpoint, or an empty string if the path is not a
+/// torch file.
 std::string why_no_fairseq(const std::filesystem::path& path);
 
 }  // namespace dragoman::imports

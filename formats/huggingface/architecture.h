@@ -12,26 +12,26 @@
 
 namespace dragoman::imports {
 
-/// The contents of a folder's config.json, and the weights that go with it.
+/// The contents of a folder's config.json, and the tables of the weights that belong to it.
 struct HuggingFaceArchitecture {
   enum class Family : std::uint8_t { kMarian, kPegasus, kBart, kMBart, kM2M100 };
   Family family = Family::kMarian;
   transformer::Config model;
-  /// Without `unknown`, which the tokenizer knows.
+  /// Without `unknown`, which comes from the tokenizer.
   nn::SequenceSpec sequences;
   std::int32_t padding = 0;
   TableTensors tables;
 };
 
-/// The values of model_type that read_architecture() and read_t5() know.
+/// Returns the values of model_type that read_architecture() and read_t5() support.
 std::vector<const char*> huggingface_model_types();
 
-/// Error{kBadInput} for a config.json that makes no sense; Error{kUnsupported} that names the key for one of a model
-/// that the Transformer here cannot be. `weights` show whether there is a bias on the logits; a bias that is all zero
-/// is none.
+/// Reads config.json. `weights` show whether the logits have a bias; a bias of zeros counts as none. Throws
+/// Error{kBadInput} for an inconsistent config.json, and Error{kUnsupported} that names the key for a model that
+/// Dragoman's Transformer cannot represent.
 HuggingFaceArchitecture read_architecture(const HuggingFaceFolder& folder, const ForeignTensors& weights);
 
-/// The tensors whose rows a parameter has, in this order.
+/// Returns the tensors that contain the rows of a parameter, in this order.
 std::vector<std::string> foreign_rows(const nn::Parameter& parameter, const HuggingFaceArchitecture& architecture);
 
 /// Marks the tensors that are not parameters: copies of tied tables, which find_tables() has compared, and tables of

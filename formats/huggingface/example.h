@@ -4,7 +4,7 @@
 
 namespace dragoman::imports {
 
-/// A small BART in an empty folder, for the conformance kit; returns the folder.
+/// Writes a small BART model into an empty folder, for the conformance kit, and returns the folder.
 std::filesystem::path write_huggingface_example(const std::filesystem::path& folder);
 
 }  // namespace dragoman::imports

@@ -4,8 +4,8 @@
 
 namespace dragoman::imports {
 
-/// A folder of transformers: a MarianMTModel of what has its norms behind the sub-layers, a
-/// PegasusForConditionalGeneration of what has them in front.
+/// Writes a transformers folder: a MarianMTModel for a model with post-norm sub-layers, a
+/// PegasusForConditionalGeneration for one with pre-norm sub-layers.
 void write_huggingface(const ExportedModel& exported, const std::filesystem::path& output);
 
 }  // namespace dragoman::imports

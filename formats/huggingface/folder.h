@@ -9,31 +9,34 @@
 
 namespace dragoman::imports {
 
-/// A folder as `save_pretrained()` of transformers writes it, and as models are published: its JSON files, read.
+/// A folder as written by `save_pretrained()` of transformers, and as models are published. Its JSON files have been
+/// read.
 struct HuggingFaceFolder {
   std::filesystem::path path;
   core::Json config;
-  /// What a search is told, of generation_config.json, else of config.json.
+  /// The search settings of generation_config.json, or else of config.json.
   core::Json generation;
   core::Json tokenizer = core::Json::object();  ///< tokenizer_config.json
 
-  /// Error{kIo or kBadInput} naming the file.
+  /// Throws Error{kIo or kBadInput} that names the file.
   explicit HuggingFaceFolder(std::filesystem::path folder);
 
   bool has(const char* file) const;
   std::filesystem::path file(const char* name) const { return path / name; }
   std::string config_name() const { return file("config.json").string(); }
-  /// Of any of the files that a folder may have: `vocab.json` and its like. Error{kBadInput} unless it is an object.
+  /// Returns the content of an optional file of the folder, such as `vocab.json`. Throws Error{kBadInput} unless it is
+  /// an object.
   core::Json object_of(const char* name) const;
 };
 
-/// The weights of a folder: model.safetensors or pytorch_model.bin, in one piece or as their index says.
+/// Opens the weights of a folder: model.safetensors or pytorch_model.bin, in one file or in the files of their index.
 ForeignTensors open_weights(const HuggingFaceFolder& folder);
 
-/// Of a folder with a config.json that is none of them: why; empty: it has none, or it is one of ours.
+/// Returns the reason why a folder with a config.json is not a supported transformers folder. Empty if it has no
+/// config.json or if it is a supported one.
 std::string why_no_huggingface_folder(const std::filesystem::path& folder, const std::vector<const char*>& types);
 
-/// Whether the folder has a config.json with a `model_type` and none of the marks of another toolkit's.
+/// Returns whether the folder has a config.json with a `model_type` and without the marks of another toolkit.
 bool is_huggingface_folder(const std::filesystem::path& folder, const char* const* types, std::size_t count);
 
 }  // namespace dragoman::imports

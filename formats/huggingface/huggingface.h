@@ -4,7 +4,7 @@
 
 namespace dragoman::imports {
 
-/// Folders of transformers with models of the types Marian, BART, mBART and M2M-100.
+/// Returns the importer for transformers folders with models of the types Marian, BART, mBART and M2M-100.
 formats::ModelImporter huggingface_importer();
 
 }  // namespace dragoman::imports

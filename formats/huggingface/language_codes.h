@@ -6,8 +6,8 @@
 
 namespace dragoman::imports {
 
-/// The vocabularies of some models name only pieces of text; which languages have the ids behind those, and in which
-/// order, was fixed when the models were published.
+/// The fixed lists of languages of some models. Their vocabularies contain only pieces of text. The languages have the
+/// ids after those, in an order that was fixed when the models were published.
 enum class LanguageCodes : std::uint8_t {
   kMBart25,  ///< Liu et al. 2020
   kMBart50,  ///< Tang et al. 2020

@@ -10,17 +10,17 @@
 
 namespace dragoman::imports {
 
-/// What a folder says of the search, in generation_config.json or else in config.json.
+/// The search settings of a folder, from generation_config.json or else from config.json.
 struct SearchSettings {
-  core::Json decoding = core::Json::object();  ///< as ModelConfig::decoding
-  /// What cannot be followed: file, key, and what comes of it.
+  core::Json decoding = core::Json::object();  ///< in the form of ModelConfig::decoding
+  /// Settings that cannot be applied: file, key, and the consequence.
   std::vector<std::string> warnings{};
 };
 
-/// Error{kBadInput} that names file and key for values that make no sense, ids beyond the vocabulary among them.
+/// Throws Error{kBadInput} that names file and key for invalid values, including ids outside the vocabulary.
 SearchSettings read_search_settings(const HuggingFaceFolder& folder, const nn::SequenceSpec& sequences);
 
-/// The decoder's first input as generate() chooses it: what generation_config.json says goes before config.json.
+/// Returns the decoder's first input as generate() chooses it: generation_config.json has priority over config.json.
 std::int32_t decoder_start_of(const HuggingFaceFolder& folder, const nn::SequenceSpec& sequences);
 
 }  // namespace dragoman::imports

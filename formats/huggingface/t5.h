@@ -15,32 +15,32 @@
 
 namespace dragoman::imports {
 
-/// What config.json of a folder of the T5 family says.
+/// The contents of config.json in a folder of the T5 family.
 struct T5Architecture {
   t5::Config model;
-  nn::SequenceSpec sequences;  ///< without `unknown`, which the tokenizer knows
+  nn::SequenceSpec sequences;  ///< without `unknown`, which comes from the tokenizer
   std::int32_t padding = 0;
   TableTensors tables;
 };
 
-/// The values of model_type that read_t5() knows: T5 with T5 1.1, Flan-T5, ByT5's relatives with SentencePiece models
-/// and MADLAD-400; mT5; umT5.
+/// Returns the values of model_type that read_t5() supports: T5 (with T5 1.1, Flan-T5, ByT5's relatives with
+/// SentencePiece models and MADLAD-400), mT5, and umT5.
 const std::vector<const char*>& t5_model_types();
 bool is_t5(const HuggingFaceFolder& folder);
 
-/// Error{kBadInput} for a config.json that makes no sense; Error{kUnsupported} that names the key for one of a model
-/// that t5::make_t5() cannot make.
+/// Reads config.json. Throws Error{kBadInput} for an inconsistent config.json, and Error{kUnsupported} that names the
+/// key for a model that t5::make_t5() cannot create.
 T5Architecture read_t5(const HuggingFaceFolder& folder, const ForeignTensors& weights);
 
-/// The names in transformers of the tensors whose rows a parameter of a T5 has, in this order.
+/// Returns the tensors of transformers that contain the rows of a T5 parameter, in this order.
 std::vector<std::string> t5_tensors(std::string_view parameter, const t5::Config& config);
 
-/// Whether a parameter is a matrix of the vocabulary.
+/// Returns whether a parameter is a matrix over the vocabulary.
 bool is_t5_table(std::string_view parameter);
 
-/// A folder of the T5 family. `card` is the text for README.md. Own options: source_prefix, what stands in front of
-/// every source ("translate English to German: "), or task, the key of task_specific_params that says it and how to
-/// search.
+/// Opens a folder of the T5 family. `card` is the text for README.md. The importer's own options are source_prefix, the
+/// text before every source ("translate English to German: "), or task, the key of task_specific_params that specifies
+/// the prefix and the search.
 std::unique_ptr<formats::OpenedModel> open_t5(HuggingFaceFolder folder, ForeignTensors weights, std::string card,
                                               core::OptionReader& own);
 

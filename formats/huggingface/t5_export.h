@@ -6,8 +6,8 @@
 
 namespace dragoman::imports {
 
-/// A model of the type t5 as a folder of transformers: T5ForConditionalGeneration, or UMT5's where each layer has a
-/// bias of its own.
+/// Writes a model of the type t5 as a transformers folder: T5ForConditionalGeneration, or UMT5ForConditionalGeneration
+/// if each layer has a separate bias.
 void write_t5(const ExportedModel& exported, const std::filesystem::path& folder);
 
 }  // namespace dragoman::imports

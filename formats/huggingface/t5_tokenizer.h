@@ -16,10 +16,10 @@ struct T5Tokenizer {
   formats::LanguageTable languages;
 };
 
-/// The tokenizer of a folder, spiece.model or else tokenizer.json, with the ids that the model was trained with: tokens
-/// that stand beside its pieces (<extra_id_0>), and the rows of the table that nothing has, are behind them. Languages
-/// are those of MADLAD's pieces <2de>; a tag is what the tokenizer makes of it in front of a text. `source_prefix`,
-/// unless empty, stands in front of every source. Error{kIo or kBadInput} naming the file.
+/// Returns the tokenizer of a folder, spiece.model or else tokenizer.json, with the ids with which the model was
+/// trained. The pieces are followed by additional tokens (<extra_id_0>) and by the unused rows of the table. Languages
+/// are those of MADLAD's pieces <2de>; a tag consists of the tokenizer's ids for it before a text. `source_prefix`,
+/// unless empty, precedes every source. Throws Error{kIo or kBadInput} that names the file.
 T5Tokenizer read_t5_tokenizer(const HuggingFaceFolder& folder, const T5Architecture& architecture,
                               const std::string& source_prefix);
 

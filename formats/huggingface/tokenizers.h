@@ -8,16 +8,16 @@
 
 namespace dragoman::imports {
 
-/// The tokenizers of a folder with the ids that the model was trained with, and the tags that it wants.
+/// The tokenizers of a folder, with the ids with which the model was trained, and the tags that it needs.
 struct HuggingFaceTokenizers {
-  tokenizer::TokenizerSpec joint;  ///< or both of the others
+  tokenizer::TokenizerSpec joint;  ///< or both others
   tokenizer::TokenizerSpec source;
   tokenizer::TokenizerSpec target;
   std::int32_t unknown = 0;
   formats::LanguageTable languages;
 };
 
-/// Error{kIo or kBadInput} naming the file; Error{kUnsupported} for what the tokenizers here cannot do.
+/// Throws Error{kIo or kBadInput} that names the file, and Error{kUnsupported} for unsupported tokenizers.
 HuggingFaceTokenizers read_tokenizers(const HuggingFaceFolder& folder, const HuggingFaceArchitecture& architecture);
 
 struct Gpt2Tokenizer {
@@ -25,8 +25,8 @@ struct Gpt2Tokenizer {
   std::int32_t unknown = 0;
 };
 
-/// GPT-2's tokenizer as BART has it: vocab.json and merges.txt, and the special tokens that the folder adds. Throws
-/// Error{kBadInput}, naming file and token.
+/// Returns GPT-2's tokenizer as used by BART: vocab.json and merges.txt, and the special tokens that the folder adds.
+/// Throws Error{kBadInput} that names file and token.
 Gpt2Tokenizer read_gpt2_tokenizer(const HuggingFaceFolder& folder);
 
 }  // namespace dragoman::imports

@@ -4,7 +4,7 @@
 
 namespace dragoman::imports {
 
-/// A folder with model.npz, its vocabularies as YAML and a decoder.yml, as marian-decoder takes them.
+/// Writes a folder for marian-decoder, with model.npz, its vocabularies as YAML and a decoder.yml.
 void write_marian(const ExportedModel& exported, const std::filesystem::path& output);
 
 }  // namespace dragoman::imports

@@ -9,21 +9,21 @@
 
 namespace dragoman::imports {
 
-/// Where the parts of a model of Marian are, and how it is decoded.
+/// The paths of the parts of a Marian model, and its decoding settings.
 struct MarianFiles {
   std::filesystem::path model;
   std::filesystem::path source_vocabulary;
   std::filesystem::path target_vocabulary;
-  std::filesystem::path shortlist;  ///< empty: none
+  std::filesystem::path shortlist;  ///< empty if there is none
   decoding::ShortlistLimits shortlist_limits{};
   core::Json decoding = core::Json::object();  ///< ModelConfig::decoding
 };
 
-/// From a model file, a configuration of marian-decoder, or a folder with both or either; what the options name goes
-/// before what is found. Error{kBadInput or kInvalidArgument} that says what is missing.
+/// Finds the parts of a model, given a model file, a configuration of marian-decoder, or a folder with one or both.
+/// Paths in the options have priority. Throws Error{kBadInput or kInvalidArgument} that names the missing part.
 MarianFiles find_marian_files(const std::filesystem::path& path, core::OptionReader& own);
 
-/// Whether find_marian_files() would find a model there; looks at names and beginnings only.
+/// Returns whether find_marian_files() would find a model there, judged by names and first bytes only.
 bool is_marian_model(const std::filesystem::path& path);
 
 }  // namespace dragoman::imports

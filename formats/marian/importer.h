@@ -4,7 +4,7 @@
 
 namespace dragoman::imports {
 
-/// Models of Marian: .npz, .bin, or a folder or configuration of marian-decoder that names one.
+/// Returns the importer for Marian models: .npz, .bin, or a folder or configuration of marian-decoder that names one.
 formats::ModelImporter marian_importer();
 
 }  // namespace dragoman::imports

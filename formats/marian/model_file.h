@@ -11,17 +11,18 @@
 
 namespace dragoman::imports {
 
-/// The arrays of a model of Marian, and the configuration among them.
+/// The arrays of a Marian model, including its configuration.
 class MarianFile : public ForeignWeights {
  public:
   static constexpr std::string_view kConfiguration = "special:model.yml";
 
-  /// By the first bytes: a .npz or a .bin. Error{kIo or kBadInput}; Error{kUnsupported} for formats of one processor.
+  /// Opens a .npz or a .bin, recognised by the first bytes. Throws Error{kIo or kBadInput}, and Error{kUnsupported} for
+  /// formats that are specific to one processor.
   static std::unique_ptr<MarianFile> open(const std::filesystem::path& path);
-  /// Whether the file begins as one of both kinds and names a configuration.
+  /// Returns whether the file begins like one of the two kinds and contains a configuration.
   static bool recognises(const std::filesystem::path& path);
 
-  /// The YAML that describes the model.
+  /// Returns the YAML that describes the model.
   virtual std::string configuration() const = 0;
 };
 
@@ -42,7 +43,7 @@ class MarianNpz final : public MarianFile {
     Type type = Type::kFloat32;
     bool column_major = false;
     Shape shape{};
-    std::size_t begin = 0;  ///< of the values in the file of the archive
+    std::size_t begin = 0;  ///< of the values in their file of the archive
     ZipArchive::Bytes stored{};
     std::string file{};  ///< of the archive, if it is stored
     const ZipArchive::PackedFile* packed = nullptr;
@@ -51,7 +52,7 @@ class MarianNpz final : public MarianFile {
   static std::size_t width_of(Type type);
   void add(std::string name, Array array, ZipArchive::Bytes beginning, std::uint64_t size);
   const Array& get(std::string_view name) const;
-  /// The values; `scratch` keeps those that are unpacked.
+  /// Returns the values. `scratch` owns decompressed ones.
   ZipArchive::Bytes values_of(const Array& array, std::vector<std::byte>& scratch) const;
 
   formats::MappedFile mapped_;
@@ -59,8 +60,8 @@ class MarianNpz final : public MarianFile {
   std::map<std::string, Array, std::less<>> arrays_;
 };
 
-/// Marian's own binary format, version 1: float32, float16, and the integers of intgemm that are the same for all
-/// processors, divided by their multipliers.
+/// Marian's own binary format, version 1. Supports float32, float16, and intgemm's integers that are the same for all
+/// processors; these are divided by their multipliers.
 class MarianBin final : public MarianFile {
  public:
   explicit MarianBin(const std::filesystem::path& path);

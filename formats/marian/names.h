@@ -4,14 +4,14 @@
 
 namespace dragoman::imports {
 
-/// As Marian names the arrays of a Transformer. Its matrices are inputs x outputs.
+/// Marian's names for the arrays of a Transformer. Its matrices are inputs x outputs.
 class MarianNames final : public TransformerNames {
  public:
   struct Options {
     bool pre_norm = false;
     bool shares_tables = true;           ///< one table, Wemb, for both sides
-    bool output_is_turned = false;       ///< the old form of an output matrix of its own
-    std::vector<int> decoder_numbers{};  ///< of the decoder's layers, from 1; empty: in their order
+    bool output_is_turned = false;       ///< the old layout of a separate output matrix
+    std::vector<int> decoder_numbers{};  ///< of the decoder's layers, from 1; empty: in order
   };
   explicit MarianNames(Options options) : options_(std::move(options)) {}
 

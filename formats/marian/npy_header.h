@@ -8,7 +8,7 @@
 
 namespace dragoman::imports {
 
-/// The header of an array of NumPy (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html).
+/// The header of a NumPy array (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html).
 struct NpyHeader {
   std::string type;  ///< "<f4", "|u1", ...
   bool column_major = false;
@@ -16,7 +16,7 @@ struct NpyHeader {
   std::size_t size = 0;  ///< of the header; the values follow
 };
 
-/// Versions 1 to 3, from the first bytes of a file. `name` stands in messages; Error{kBadInput}.
+/// Reads a header of version 1 to 3 from the first bytes of a file. `name` is for messages. Throws Error{kBadInput}.
 NpyHeader read_npy_header(std::span<const std::byte> beginning, const std::string& name);
 
 }  // namespace dragoman::imports

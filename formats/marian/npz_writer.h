@@ -6,13 +6,13 @@
 
 namespace dragoman::imports {
 
-/// Writes NumPy's archive of arrays, stored, array by array. One thread.
+/// Writes NumPy's archive of arrays, stored, array by array. One thread at a time.
 class NpzWriter {
  public:
   explicit NpzWriter(const std::filesystem::path& path) : archive_(path) {}
-  /// Error{kUnsupported} where the archive would leave 4 GiB, beyond which Marian does not read it.
+  /// Throws Error{kUnsupported} if the archive would exceed 4 GiB, beyond which Marian does not read it.
   void add(const std::string& name, std::span<const std::int64_t> shape, std::span<const float> values);
-  /// A C string, as an array of bytes.
+  /// Adds a C string as an array of bytes.
   void add_text(const std::string& name, const std::string& text);
   /// Gives the file its name.
   void finish() { archive_.finish(); }

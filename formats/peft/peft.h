@@ -4,8 +4,8 @@
 
 namespace dragoman::imports {
 
-/// Folders of PEFT with low-rank adapters, which are merged with the model that they name: a model folder of ours, or
-/// whatever one of `bases` opens.
+/// Returns the importer for PEFT folders with low-rank adapters. The adapters are merged with the model that they name:
+/// one of Dragoman's model folders, or any model that one of `bases` opens.
 formats::ModelImporter peft_importer(std::vector<formats::ModelImporter> bases);
 
 }  // namespace dragoman::imports

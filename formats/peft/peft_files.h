@@ -5,7 +5,7 @@
 
 namespace dragoman::imports {
 
-// The files of a folder of adapters, as PEFT names them, and what their tensors are called.
+// PEFT's names for the files of a folder of adapters and for their tensors.
 
 inline constexpr const char* kAdapterConfig = "adapter_config.json";
 inline constexpr const char* kAdapterWeights = "adapter_model.safetensors";

@@ -12,16 +12,16 @@
 namespace dragoman::imports {
 
 /// The modules that an adapter_config.json selects by its keys `target_modules`, `exclude_modules`,
-/// `layers_to_transform` and `layers_pattern`, as PEFT's check_target_module_exists() reads them. PEFT drops the
-/// weights of other modules without a word.
+/// `layers_to_transform` and `layers_pattern`, as in PEFT's check_target_module_exists(). PEFT silently drops the
+/// weights of other modules.
 ///
-/// Regular expressions are not evaluated: a key that holds one selects every module.
+/// Regular expressions are not evaluated: a key with an expression selects every module.
 class SelectedModules {
  public:
-  /// `file` is for messages. Error{kBadInput} if a key has a value of another type.
+  /// `file` is for messages. Throws Error{kBadInput} if a key has a value of the wrong type.
   SelectedModules(const core::Json& config, const std::string& file);
 
-  /// Returns the key that leaves the module out, or nothing. Takes time in proportion to the name.
+  /// Returns the key that excludes the module, or nullopt. Takes time proportional to the length of the name.
   std::optional<std::string_view> left_out_by(std::string_view module) const;
 
  private:
@@ -30,8 +30,8 @@ class SelectedModules {
   /// One or more names, or a regular expression for whole names.
   struct NameList {
     Names names = {};
-    bool whole = false;  ///< the name must be the whole name, and not its ending after a dot
-    bool any = true;     ///< nothing is known of it
+    bool whole = false;  ///< must match the whole name, and not only its end after a dot
+    bool any = true;     ///< nothing is known about it
   };
 
   NameList names_of(const core::Json& config, const char* key, const std::string& file) const;

@@ -7,14 +7,14 @@
 
 namespace dragoman::imports {
 
-/// A Transformer of width 8 over ten pieces, for examples of what importers open.
+/// A Transformer of width 8 with ten pieces, for the examples of importers.
 class ExampleModel {
  public:
   ExampleModel();
   ExampleModel(const ExampleModel&) = delete;
   ExampleModel& operator=(const ExampleModel&) = delete;
   ~ExampleModel();
-  /// Without files of tokenizers.
+  /// Returns the model without tokenizer files.
   ExportedModel exported() const;
 
  private:

@@ -8,24 +8,24 @@
 
 namespace dragoman::imports {
 
-/// The pieces of a vocabulary that mean something to a model, by id.
+/// The ids of the pieces with a special meaning for a model.
 struct SpecialPieces {
   std::int32_t unknown = 0;
   std::int32_t end = 0;
   std::optional<std::int32_t> begin = {};
-  /// Made up: the files have no such piece.
+  /// Added by the importer: the files have no such piece.
   std::optional<std::int32_t> start = {};
 };
 
-/// The tokenizer of a file, a SentencePiece model or a tokenizer.json, with the ids of the vocabulary. Error{kBadInput}
-/// if they do not belong together, Error{kUnsupported} for a file of another kind.
+/// Returns the tokenizer of a file, a SentencePiece model or a tokenizer.json, with the ids of the vocabulary. Throws
+/// Error{kBadInput} if they do not belong together, and Error{kUnsupported} for a file of another kind.
 tokenizer::TokenizerSpec fit_tokenizer(const std::filesystem::path& file, const Vocabulary& vocabulary,
                                        const SpecialPieces& special);
 
-/// A tokenizer that takes pieces with spaces between them, and gives such: for models that came without one.
+/// Returns a tokenizer for texts that consist of pieces separated by spaces, for models that came without a tokenizer.
 tokenizer::TokenizerSpec piece_tokenizer(const Vocabulary& vocabulary, const SpecialPieces& special);
 
-/// Where the tokenizers of a folder are, if it has any: one for both sides, or one for each.
+/// The paths of the tokenizers of a folder, if it has any: one for both sides, or one for each side.
 struct TokenizerPaths {
   std::filesystem::path joint{};
   std::filesystem::path source{};
@@ -35,7 +35,7 @@ struct TokenizerPaths {
   const std::filesystem::path& of_target() const { return target.empty() ? joint : target; }
 };
 
-/// By the names that toolkits and their users give them.
+/// Finds tokenizers by the names that toolkits and their users give them.
 TokenizerPaths find_tokenizers(const std::filesystem::path& folder);
 
 }  // namespace dragoman::imports

@@ -11,9 +11,10 @@
 
 namespace dragoman::imports {
 
-/// The kind of tokenizer for models that came without one: a text is pieces with spaces between them, and so is what it
-/// decodes to. Runs of spaces count as one; what is no piece is the unknown one. The file is JSON: `pieces`, a list by
-/// id, and `special`, ids of those that are no text, of which the first is the unknown piece.
+/// The kind of tokenizer for models that came without one: texts, including decoded ones, consist of pieces separated
+/// by spaces. Runs of spaces count as one. A word that is not a piece becomes the unknown one. The file is JSON with
+/// two keys: `pieces`, a list by id, and `special`, the ids of pieces that are not text, starting with the unknown
+/// piece.
 inline constexpr const char* kPieceTokenizer = "pieces";
 
 TokenizerEntry piece_tokenizer_entry();

@@ -6,14 +6,14 @@
 
 namespace dragoman::imports {
 
-/// A regular file, or a link to one.
+/// Returns whether the path is a regular file, or a link to one.
 inline bool is_file(const std::filesystem::path& file) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(file, ignored);
 }
 
-/// The same of a file that a folder may lack; Error{kBadInput} for anything else of that name, which would be ignored
-/// in silence: a folder, or a link to nothing.
+/// Returns whether an optional file exists. Throws Error{kBadInput} for anything else of that name, such as a folder or
+/// a broken link, which would otherwise be ignored silently.
 inline bool is_file_if_there(const std::filesystem::path& file) {
   std::error_code ignored;
   if (is_file(file)) return true;

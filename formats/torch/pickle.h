@@ -13,15 +13,15 @@
 
 namespace dragoman::imports {
 
-/// What a pickle holds, as data. Nothing is ever called: of the names that a pickle may call, those that torch writes
-/// for tensors and plain containers are understood; objects of argparse.Namespace and of the classes of fairseq's and
-/// omegaconf's configurations are read as dictionaries of their attributes; any other is refused.
+/// The contents of a pickle as data. Nothing is ever called. The names of callables that torch writes for tensors and
+/// plain containers are interpreted. Objects of argparse.Namespace and of the configuration classes of fairseq and
+/// omegaconf become dictionaries of their attributes. Any other callable is an error.
 struct PickleValue;
 using PickleRef = const PickleValue*;
 
-/// What `torch._utils._rebuild_tensor_v2` is told of a tensor.
+/// The arguments of `torch._utils._rebuild_tensor_v2` for a tensor.
 struct PickledTensor {
-  std::string storage;            ///< the key of its storage, a file of the archive
+  std::string storage;            ///< the key of its storage, which is a file of the archive
   std::string_view storage_type;  ///< "FloatStorage"
   std::int64_t offset = 0;        ///< of the first element in the storage, in elements
   std::vector<std::int64_t> shape;
@@ -34,7 +34,7 @@ struct PickledList {
 struct PickledTuple {
   std::vector<PickleRef> items;
 };
-/// Also an OrderedDict and an argparse.Namespace, by its attributes.
+/// A dictionary, an OrderedDict, or an argparse.Namespace by its attributes.
 struct PickledDict {
   std::vector<std::pair<PickleRef, PickleRef>> items;
 };
@@ -42,7 +42,7 @@ struct PickledStorage {
   std::string key;
   std::string_view type;
 };
-/// A name that stands for itself, such as the type of a storage.
+/// A name without a call, such as the type of a storage.
 struct PickledGlobal {
   std::string name;
 };
@@ -56,23 +56,23 @@ struct PickleValue {
   const T* as() const noexcept {
     return std::get_if<T>(&value);
   }
-  /// Of a dictionary: the value at a text; nullptr if it is none, or has no such key.
+  /// Returns the value at a string key, or nullptr if this is not a dictionary or lacks the key.
   PickleRef at(std::string_view key) const;
 };
 
 /// Reads the opcodes of protocols 2 to 5 (PEP 307, PEP 3154, and Python's pickletools) that torch.save() writes.
 class Pickle {
  public:
-  /// `name` stands in messages. Error{kBadInput} for a damaged pickle; Error{kUnsupported} that names what would be
-  /// called, for one that calls anything but what is said above.
+  /// `name` is for messages. Throws Error{kBadInput} for a damaged pickle, and Error{kUnsupported} that names the
+  /// callable for a pickle that calls anything else than described above.
   Pickle(std::span<const std::byte> bytes, const std::string& name);
 
   const PickleValue& root() const noexcept { return *root_; }
-  /// How many bytes the pickle took; others may follow.
+  /// Returns the number of bytes of the pickle. Others may follow.
   std::size_t size() const noexcept { return size_; }
 
  private:
-  std::deque<PickleValue> values_;  // referred to by others, in any way, cycles included
+  std::deque<PickleValue> values_;  // they refer to each other in any way, including cycles
   PickleRef root_ = nullptr;
   std::size_t size_ = 0;
 };

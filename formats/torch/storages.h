@@ -5,14 +5,14 @@
 
 namespace dragoman::imports {
 
-/// A type of numbers in a file of torch.
+/// A numeric type in a torch file.
 struct TorchStorage {
   std::string_view name;  ///< "FloatStorage"
-  std::size_t width;      ///< bytes of a number
+  std::size_t width;      ///< bytes per element
   float (*read)(const std::byte* place) noexcept;
 };
 
-/// Null: there is none of that name.
+/// Returns nullptr if there is no type of that name.
 const TorchStorage* find_torch_storage(std::string_view name) noexcept;
 
 }  // namespace dragoman::imports

@@ -13,25 +13,26 @@
 
 namespace dragoman::imports {
 
-/// What torch.save() has written since torch 1.6: a zip archive with a pickle of everything but the numbers, and a file
-/// for each storage. Mapped; the numbers are read where they lie. Immutable: any thread may use it.
+/// A file written by torch.save() since torch 1.6: a zip archive with a pickle of everything except the values, and a
+/// file for each storage. The file is mapped, and values are read in place. Immutable and thread-safe.
 class TorchFile {
  public:
-  /// Error{kIo}; Error{kBadInput} for a damaged file, naming file, place and reason; Error{kUnsupported} that says how
-  /// to save it anew for the form of older versions, and for what would run code.
+  /// Throws Error{kIo}; Error{kBadInput} with file, place and reason for a damaged file; and Error{kUnsupported} for a
+  /// pickle that would run code, and for the format of older versions, with instructions to save the file again.
   static TorchFile open(const std::filesystem::path& path);
-  /// The same for bytes in memory, which must outlive the object. `name` stands in messages.
+  /// Like open(), for bytes in memory, which must outlive the object. `name` is for messages.
   static TorchFile view(std::span<const std::byte> bytes, std::string name);
 
   const PickleValue& root() const noexcept;
   const std::string& name() const noexcept;
-  /// In bytes.
+  /// Returns the size in bytes.
   std::uint64_t size() const noexcept;
 
-  /// Throws Error{kBadInput} unless every element of the tensor lies in its storage; `place` names it.
+  /// Throws Error{kBadInput} unless every element of the tensor is inside its storage. `place` names the tensor.
   void check(const PickledTensor& tensor, const std::string& place) const;
-  /// Elements [first, first + out.size()), in row order whatever the strides, rounded to nearest even to `out`,
-  /// contiguous F32. check()ed before. Error{kUnsupported} for types that are no numbers.
+  /// Reads the elements [first, first + out.size()), in row order whatever the strides are, and rounds to nearest even.
+  /// `out` must be contiguous F32, and check() must have succeeded. Throws Error{kUnsupported} for types that are not
+  /// numeric.
   void read(const PickledTensor& tensor, std::int64_t first, const tensor::Tensor& out, const std::string& place) const;
 
  private:
@@ -40,7 +41,7 @@ class TorchFile {
   std::shared_ptr<const State> state_;
 };
 
-/// Whether the first bytes are those of a file of torch, of the old form, too.
+/// Returns whether `beginning` starts like a torch file, in the old or the new format.
 bool looks_like_torch(std::span<const std::byte> beginning) noexcept;
 
 }  // namespace dragoman::imports

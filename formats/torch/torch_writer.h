@@ -11,11 +11,11 @@
 
 namespace dragoman::imports {
 
-/// Writes what torch.save() makes of {"args": argparse.Namespace, "model": state dict}: a pickle of protocol 2 and a
-/// storage of floats for each tensor. One thread.
+/// Writes the output of torch.save() for {"args": argparse.Namespace, "model": state dict}: a pickle of protocol 2 and
+/// a storage of floats for each tensor. One thread at a time.
 class TorchWriter {
  public:
-  /// The Namespace has these settings: whole numbers, flags and texts.
+  /// `settings` become the Namespace. They may be integers, flags and strings.
   TorchWriter(const std::filesystem::path& path, const core::Json& settings);
   void add(std::string_view name, std::span<const std::int64_t> shape, std::span<const float> values);
   /// Gives the file its name.

@@ -4,11 +4,11 @@
 
 namespace dragoman::imports {
 
-/// As fairseq names the arrays of a Transformer, and after it transformers those of BART and its relatives.
+/// fairseq's names for the arrays of a Transformer, which transformers also uses for BART and its relatives.
 class BartNames final : public TransformerNames {
  public:
   struct Options {
-    std::string prefix = "model.";  ///< in front of "encoder" and "decoder"
+    std::string prefix = "model.";  ///< before "encoder" and "decoder"
     std::string shared{};           ///< the table of both sides, if there is one
     std::string output = "lm_head.weight";
   };

@@ -12,8 +12,8 @@
 
 namespace dragoman::imports {
 
-/// Goes through the little-endian bytes of a file. Whatever would end behind them is an Error{kBadInput} that names
-/// file and place.
+/// Reads the little-endian bytes of a file in order. Reading beyond the end is an Error{kBadInput} that names file and
+/// place.
 class ByteCursor {
  public:
   ByteCursor(std::span<const std::byte> bytes, const std::string& file) : bytes_(bytes), file_(&file) {}

@@ -12,8 +12,8 @@
 
 namespace dragoman::imports {
 
-/// Typed values of the configuration of a toolkit's model; what the toolkit takes for granted is said where it is asked
-/// for. Null counts as absent. The configuration must outlive the reader.
+/// Typed access to the configuration of a toolkit's model. The caller passes the toolkit's default with each key. Null
+/// counts as absent. The configuration must outlive the reader.
 class ConfigReader {
  public:
   ConfigReader(const core::Json& config, std::string name) : config_(config), name_(std::move(name)) {}
@@ -54,7 +54,7 @@ class ConfigReader {
     if (!value->is_string()) refuse(key, "must be a text", core::ErrorCode::kBadInput);
     return value->get<std::string>();
   }
-  /// A flag of the toolkit that the model came from, which the one at hand does not look at.
+  /// Requires the value of a flag that the current toolkit ignores and the model's original toolkit does not.
   void expect(const char* key, bool wanted) const {
     if (flag(key, wanted) != wanted)
       refuse(key, fmt::format("is {}, but models of this model_type are computed as if it were {}", !wanted, wanted));

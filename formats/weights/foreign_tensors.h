@@ -23,8 +23,8 @@ struct ForeignTensor {
   std::function<void(std::int64_t first, const tensor::Tensor& out)> read{};
 };
 
-/// The tensors of one or several files by their names, and which of them somebody has read: what nobody reads is a sign
-/// that the model is another than the one that was described. One thread at a time.
+/// The tensors of one or several files by name. Records which tensors have been read: an unread tensor indicates that
+/// the model differs from its description. One thread at a time.
 class ForeignTensors final : public ForeignWeights {
  public:
   explicit ForeignTensors(std::string where) : where_(std::move(where)) {}
@@ -34,22 +34,22 @@ class ForeignTensors final : public ForeignWeights {
   void read(std::string_view name, std::span<float> out) const override;
   std::vector<std::string> names() const override;
 
-  /// Error{kBadInput} for a name that is there.
+  /// Throws Error{kBadInput} for a duplicate name.
   void add(std::string name, ForeignTensor tensor);
   bool contains(std::string_view name) const { return tensors_.contains(name); }
-  /// Error{kBadInput} that says what is missing.
+  /// Throws Error{kBadInput} that names a missing tensor.
   const ForeignTensor& get(std::string_view name) const;
 
-  /// All of a tensor, whose dimensions without those of 1 must be these without those of 1. Error{kBadInput} that names
-  /// tensor and shapes.
+  /// Reads a whole tensor. Its shape must equal `shape` if dimensions of 1 are ignored. Throws Error{kBadInput} that
+  /// names tensor and shapes.
   void read(std::string_view name, const std::vector<std::int64_t>& shape, const tensor::Tensor& out);
-  /// The same without reading it.
+  /// Checks the shape without reading the tensor.
   void check_shape(std::string_view name, const std::vector<std::int64_t>& shape) const;
-  /// Whether both are there with the same shape and values; they are read in pieces.
+  /// Returns whether both exist with the same shape and values. They are read in blocks.
   bool equal(std::string_view one, std::string_view other) const;
-  /// A tensor that may be left, since what it says is known otherwise; it need not be there.
+  /// Marks a tensor that need not be read, because its content is known from elsewhere. It may be missing.
   void leave(std::string_view name);
-  /// Error{kBadInput} that names tensors that nobody has read or left.
+  /// Throws Error{kBadInput} that names the tensors that were neither read nor marked.
   void finish() const;
 
  private:
@@ -63,9 +63,9 @@ class ForeignTensors final : public ForeignWeights {
 
 /// Adds the tensors of a safetensors file.
 void add_safetensors(ForeignTensors& tensors, const std::filesystem::path& file);
-/// Adds the tensors of a state dict that torch.save() has written: those at the top, or below the key `below`.
+/// Adds the tensors of a state dict written by torch.save(): the top-level ones, or the ones below the key `below`.
 void add_torch(ForeignTensors& tensors, const std::filesystem::path& file, std::string_view below = {});
-/// The same of a file that is open.
+/// Adds the tensors of an open file.
 void add_torch(ForeignTensors& tensors, const TorchFile& opened, std::string_view below = {});
 
 }  // namespace dragoman::imports

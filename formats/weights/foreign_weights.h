@@ -8,7 +8,7 @@
 
 namespace dragoman::imports {
 
-/// The arrays of an opened file of another toolkit, whatever they are stored as.
+/// The arrays of an open file of another toolkit, independent of their storage format.
 class ForeignWeights {
  public:
   using Shape = std::vector<std::int64_t>;
@@ -20,26 +20,28 @@ class ForeignWeights {
   ForeignWeights& operator=(const ForeignWeights&) = delete;
   virtual ~ForeignWeights();
 
-  /// The path, for messages.
+  /// Returns the path, for messages.
   virtual const std::string& file() const = 0;
-  /// Null: there is no such array.
+  /// Returns nullptr if there is no such array.
   virtual const Shape* shape_of(std::string_view name) const = 0;
-  /// All values in row order, as numbers that were rounded are read. `out` has as many as the shape says.
+  /// Reads all values in row order. Rounded values are read as the numbers that they represent. The size of `out` must
+  /// match the shape.
   virtual void read(std::string_view name, std::span<float> out) const = 0;
-  /// The name under which the values of an array stand, where it is an alias; else its own.
+  /// Returns the name under which the values of an array are stored if it is an alias, otherwise its own name.
   virtual std::string_view stored_name(std::string_view name) const { return name; }
-  /// Whether read() gives these values turned: the file has the matrix as outputs x inputs, though its toolkit's own
-  /// form, and shape_of(), is inputs x outputs.
+  /// Returns whether read() transposes the values: the file stores the matrix as outputs x inputs, while the toolkit's
+  /// own layout, and shape_of(), is inputs x outputs.
   virtual bool stored_turned(std::string_view) const { return false; }
-  /// Of all arrays whose values somebody must take, in a fixed order.
+  /// Returns the names of all arrays whose values must be used, in a fixed order.
   virtual std::vector<std::string> names() const = 0;
 };
 
-/// The budget of every reader of weights. `stored` is the number of the file's bytes that hold weights, each counted
-/// once; `unfolded` counts them as often as they are read. Throws Error{kBadInput} if `unfolded` is out of proportion.
+/// Limits the work of every reader of weights. `stored` is the number of bytes of weights in the file, each counted
+/// once. `unfolded` counts them once for every time they are read. Throws Error{kBadInput} if `unfolded` is out of
+/// proportion.
 void require_proportion(const std::string& file, std::uint64_t stored, std::uint64_t unfolded);
 
-/// Number of values of an array.
+/// Returns the number of values of an array.
 std::int64_t count_of(const ForeignWeights::Shape& shape);
 
 }  // namespace dragoman::imports

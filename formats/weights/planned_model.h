@@ -18,7 +18,7 @@ class PlannedModel final : public formats::ImportedModel {
   /// check_plan() has compared all shapes.
   void check(const nn::ParameterStore&) const override {}
   void read(const nn::Parameter& parameter, const tensor::Tensor& out) override;
-  /// check_plan() has seen that nothing is left.
+  /// check_plan() has verified that no array is left.
   void finish() override {}
 
  private:

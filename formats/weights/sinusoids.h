@@ -14,7 +14,8 @@ struct SinusoidKind {
   bool operator==(const SinusoidKind&) const = default;
 };
 
-/// The computed positions that a table [rows, width] holds, to within `tolerance`; nothing if it is another table.
+/// Returns the kind of computed positions that a table [rows, width] contains, to within `tolerance`, or nullopt if it
+/// is another table.
 std::optional<SinusoidKind> recognise_sinusoids(std::span<const float> table, std::int64_t width, double tolerance);
 
 }  // namespace dragoman::imports

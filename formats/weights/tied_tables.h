@@ -8,7 +8,7 @@
 
 namespace dragoman::imports {
 
-/// The tensors that the embeddings of encoder and decoder and the output matrix are read from.
+/// The tensors from which the embeddings of encoder and decoder and the output matrix are read.
 struct TableTensors {
   std::string encoder;
   std::string decoder;
@@ -17,20 +17,20 @@ struct TableTensors {
   bool output_is_decoder = false;
 };
 
-/// The names that a family has for these tables.
+/// The names of these tables in a model family.
 struct TableNames {
   std::string_view shared;
   std::string_view encoder;
   std::string_view decoder;
   std::string_view output;
-  /// Names from the three above, in the order in which transformers looks for one that stands for a missing `shared`.
+  /// The three names above, in the order in which transformers searches for a substitute for a missing `shared`.
   std::vector<std::string_view> substitutes;
 };
 
-/// Finds the tables as transformers 5 does where a configuration ties them: a table that the file has under its own
-/// name keeps its values, and a missing one has the values of `shared`. Copies are compared by value, so the
-/// configuration is no proof of equality. Where `tied_output` is false the output must be there.
-/// Error{kBadInput} if there is no table at all.
+/// Finds the tables like transformers 5 for a configuration that ties them: a table that the file has under its own
+/// name keeps its values, and a missing one gets the values of `shared`. Copies are compared by value, since the
+/// configuration does not guarantee equality. If `tied_output` is false, the output must exist. Throws Error{kBadInput}
+/// if there is no table.
 TableTensors find_tables(const ForeignTensors& weights, const TableNames& names, bool tied_output);
 
 }  // namespace dragoman::imports

@@ -11,12 +11,12 @@ namespace dragoman::imports {
 
 enum class Side : std::uint8_t { kEncoder, kDecoder };
 
-/// The name of a side in our parameters and in most others'.
+/// Returns the name of a side in the parameters of Dragoman and of most toolkits.
 inline const char* name_of(Side side) {
   return side == Side::kEncoder ? "encoder" : "decoder";
 }
 
-/// The linear layers of a Transformer's layers. A projection that stands for several is one of ours.
+/// The linear layers of a Transformer's layers. One that combines several projections is Dragoman's layout.
 enum class LinearKind : std::uint8_t {
   kSelfQkv,  ///< query, key, value
   kSelfOut,  ///< of self-attention
@@ -25,18 +25,18 @@ enum class LinearKind : std::uint8_t {
   kCrossOut,
   kInner,  ///< of the feed-forward layer; gated: the activated half, the other
   kOuter,
-  kCandidate,  ///< of a recurrent unit in the place of a decoder's self-attention
+  kCandidate,  ///< of a recurrent unit that replaces a decoder's self-attention
   kForget,
 };
 
-/// The norms of a Transformer; those of a layer are named for the sub-layer.
+/// The norms of a Transformer. Norms in a layer are named after the sub-layer.
 enum class NormKind : std::uint8_t { kEmbedding, kSelf, kCross, kFeedForward, kFinal, kRecurrent };
 
-/// The matrices of the vocabularies.
+/// The matrices over the vocabularies.
 enum class TableKind : std::uint8_t { kSource, kTarget, kOutput };
 
-/// What another toolkit calls the arrays of a Transformer. Of layers the numbers are those of the parameters: of tied
-/// ones the first's.
+/// The names of the arrays of a Transformer in another toolkit. Layers are numbered like the parameters: for tied
+/// layers, with the number of the first one.
 class TransformerNames {
  public:
   struct Pair {
@@ -50,7 +50,7 @@ class TransformerNames {
   virtual ~TransformerNames();
 
   virtual Pair linear(Side side, int layer, LinearKind kind, bool gated) const = 0;
-  /// `layer` is -1 for what belongs to a whole stack.
+  /// `layer` is -1 for a norm of a whole stack.
   virtual Pair norm(Side side, int layer, NormKind kind) const = 0;
   virtual WeightPart table(TableKind kind) const = 0;
   virtual WeightPart positions(Side side) const = 0;
@@ -61,24 +61,24 @@ class TransformerNames {
 struct TransformerShape {
   transformer::Config config;
   nn::SequenceSpec sequences;
-  /// The decoder's layers have a recurrent unit (the model type "ssru") in place of self-attention.
+  /// The decoder's layers have a recurrent unit (the model type "ssru") instead of self-attention.
   bool recurrent = false;
-  /// The file has no row for the decoder's start token, which is the last of the target's vocabulary and, where tables
-  /// are shared, of the source's: it starts from zeros, and the token is never written.
+  /// The file has no row for the decoder's start token. This token is the last one of the target's vocabulary and, if
+  /// tables are shared, of the source's. Its row is zero, and the token is never generated.
   bool zero_start = false;
-  /// The first row of the target's table that the file's vocabulary has no piece for; -1: none. Tokens of these rows
-  /// are never written, for which config.output_bias must be set.
+  /// The first row of the target's table without a piece in the file's vocabulary, or -1 if there is none. Tokens of
+  /// these rows are never generated, which requires config.output_bias.
   std::int64_t unused_from = -1;
-  /// The file gives each layer parameters of its own, tied or not.
+  /// The file has separate parameters for each layer, whether tied or not.
   bool untied_layers = false;
-  /// Matrices that are tied stand under each of their names.
+  /// The file has tied matrices under each of their names.
   bool untied_tables = false;
 };
 
-/// The bias of tokens that are never written: e to that power is 0, and sums with it stay finite.
+/// The bias of tokens that are never generated: its exponential is 0, and sums with it stay finite.
 inline constexpr float kNeverWritten = -10000;
 
-/// All parameters of such a model, in no particular order.
+/// Returns the plan for all parameters of such a model, in no particular order.
 WeightPlan plan_transformer(const TransformerShape& shape, const TransformerNames& names);
 
 }  // namespace dragoman::imports

@@ -7,8 +7,8 @@
 
 namespace dragoman::formats {
 
-/// Writes `count` elements of type `from` as elements of type `to`, rounded once to nearest even. Neither side need be
-/// aligned. Equal types are copied bit by bit; otherwise both must be floats, or Error{kUnsupported} is thrown.
+/// Converts `count` elements from type `from` to type `to`, rounded once to nearest even. Neither side needs to be
+/// aligned. Equal types are copied bit by bit. Otherwise both must be floats, or Error{kUnsupported} is thrown.
 void convert(tensor::DType from, const std::byte* source, tensor::DType to, std::byte* destination, std::int64_t count);
 
 bool is_float(tensor::DType dtype) noexcept;

@@ -6,15 +6,15 @@
 
 namespace dragoman::formats {
 
-/// A model folder in the making, which takes the place of `target` all at once.
+/// A model folder under construction, which replaces `target` atomically.
 class FolderReplacement {
  public:
-  /// Makes the empty folder `<target>.partial`, locked; what a killed process left there is removed. Throws as
-  /// require_replaceable() does, and Error{kIo} if another process is at work on it.
+  /// Creates the empty folder `<target>.partial` and locks it. Removes the remains of a killed process. Throws like
+  /// require_replaceable(), and Error{kIo} if another process is writing it.
   explicit FolderReplacement(const std::filesystem::path& target);
 
   const std::filesystem::path& folder() const noexcept { return staged_.folder(); }
-  /// Syncs, exchanges the names, and removes the old folder.
+  /// Syncs the folder, exchanges the names, and removes the old folder.
   void commit() { staged_.commit(); }
 
  private:

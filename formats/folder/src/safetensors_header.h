@@ -14,10 +14,11 @@ struct SafetensorsHeader {
   Metadata metadata;
 };
 
-/// Longest header that the reference implementation accepts.
+/// The longest header that the reference implementation accepts.
 inline constexpr std::uint64_t kLongestHeader = 100'000'000;
 
-/// Reads and checks the header at the beginning of `file`. Throws Error{kBadInput}: name, byte offset, reason.
+/// Reads and validates the header at the beginning of `file`. Throws Error{kBadInput} with name, byte offset and
+/// reason.
 SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, const std::string& name);
 
 }  // namespace dragoman::formats

@@ -6,11 +6,11 @@
 
 namespace dragoman::formats {
 
-/// Memory that is written and read, and lies in a file without a name: the system may take its pages back, so it is not
-/// of what a process cannot do without. Goes with the object.
+/// Memory that is backed by an unnamed file. The system may write its pages to the file, so it does not count as memory
+/// that the process needs permanently. The file is deleted with the object.
 class ScratchFile {
  public:
-  /// Error{kIo} naming the folder, if it cannot hold so much.
+  /// Throws Error{kIo} that names the folder if it has not enough space.
   ScratchFile(const std::filesystem::path& folder, std::size_t bytes);
   ScratchFile(const ScratchFile&) = delete;
   ScratchFile& operator=(const ScratchFile&) = delete;
