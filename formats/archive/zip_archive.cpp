@@ -31,7 +31,7 @@ constexpr std::uint16_t kDeflated = 8;    // 4.4.5
 constexpr std::uint16_t kZip64Extra = 1;  // 4.5.3
 constexpr std::uint32_t kIn64Bits = 0xFFFFFFFF;
 
-/// Little-endian numbers at checked places.
+/// Little-endian numbers at checked offsets.
 class Fields {
  public:
   Fields(Bytes bytes, const std::string& name) : bytes_(bytes), name_(&name) {}
@@ -68,7 +68,7 @@ class Fields {
   const std::string* name_;
 };
 
-/// Where the directory of an archive is.
+/// The location of an archive's directory.
 struct Directory {
   std::uint64_t entries = 0;
   std::uint64_t size = 0;
@@ -96,7 +96,7 @@ Directory read_directory(const Fields& fields) {
   return {fields.u64(end64 + 32), fields.u64(end64 + 40), fields.u64(end64 + 48)};
 }
 
-/// What the directory says of a file.
+/// The directory's entry for a file.
 struct Entry {
   std::string name;
   std::uint16_t flags = 0;
@@ -105,10 +105,10 @@ struct Entry {
   std::uint64_t size = 0;
   std::uint64_t local = 0;
   std::uint32_t sum = 0;
-  std::uint64_t next = 0;  ///< the place of the next entry
+  std::uint64_t next = 0;  ///< the offset of the next entry
 };
 
-/// Takes the numbers that need 64 bits, in the order of section 4.5.3, from the extra field.
+/// Reads the numbers that need 64 bits from the extra field, in the order of section 4.5.3.
 void read_zip64(const Fields& fields, std::uint64_t extra, std::uint64_t end, Entry& entry) {
   while (end - extra >= 4) {
     const std::uint16_t kind = fields.u16(extra);
@@ -147,7 +147,7 @@ Entry read_entry(const Fields& fields, std::uint64_t place) {
   return entry;
 }
 
-/// The bytes of a file as they stand in the archive.
+/// Returns the bytes of a file as they are in the archive.
 Bytes stored_bytes(const Fields& fields, const Entry& entry) {
   fields.check_room(entry.local, kLocalHeaderSize);
   if (fields.u32(entry.local) != kZipLocalHeader) fields.refuse(entry.local, "there should be a file of the archive");
@@ -164,7 +164,7 @@ bool is_deflated(const Entry& entry) {
 }
 
 ZipArchive::PackedFile packed_file(const Fields& fields, const Entry& entry) {
-  // Two bits are the least that a run of 258 bytes takes.
+  // A run of 258 bytes takes at least two bits.
   constexpr std::uint64_t kMaxFromByte = 1032;
   if (entry.size / kMaxFromByte > entry.stored) fields.refuse(entry.local, "a deflated file cannot become so long");
   return {.bytes = stored_bytes(fields, entry), .size = entry.size, .sum = entry.sum};
@@ -197,8 +197,8 @@ ZipArchive::ZipArchive(Bytes bytes, std::string name, Packed packed) : name_(std
         packed == Packed::kTaken && is_deflated(entry)
             ? !files_.contains(entry.name) && packed_.emplace(entry.name, packed_file(fields, entry)).second
             : !packed_.contains(entry.name) && files_.emplace(entry.name, content_of(fields, entry, name_)).second;
-    // Each entry's room is checked, so this cannot overflow. Bytes that several files share have no one owner to
-    // be charged for them.
+    // The size of each entry was checked, so this cannot overflow. Entries that share bytes would defeat limits that
+    // are proportional to the file size.
     stored += entry.stored;
     if (stored > bytes.size()) fields.refuse(place, "the files of the archive share bytes");
     if (!is_new) fields.refuse(place, "two files have the name " + core::quote(entry.name));

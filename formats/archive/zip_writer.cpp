@@ -29,7 +29,7 @@ void ZipWriter::write(std::string_view bytes) {
   written_ += bytes.size();
 }
 
-/// From the flags to the lengths: the same in both headers (APPNOTE 4.3.7 and 4.3.12).
+/// Returns the fields from the flags to the lengths, which are the same in both headers (APPNOTE 4.3.7 and 4.3.12).
 std::string ZipWriter::common_fields(const Entry& entry) {
   std::string fields;
   append_numbers(fields, kZipVersion, kZipPlain, kZipPlain, kZipPlain, kFirstOfJanuary1980, entry.sum, entry.size,

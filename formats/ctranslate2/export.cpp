@@ -19,7 +19,7 @@ using transformer::Config;
 
 constexpr std::string_view kCtranslate2Format = "ctranslate2";
 
-/// The arrays of a model.bin by their names, in the order in which the file has them.
+/// The arrays of a model.bin by name, in the order of the file.
 class Ctranslate2Writer {
  public:
   explicit Ctranslate2Writer(const ExportedModel& exported) : exported_(exported) {}
@@ -71,7 +71,7 @@ class Ctranslate2Writer {
     entries_[name] = {.type = type, .scalar = std::string(reinterpret_cast<const char*>(&value), sizeof value)};
   }
 
-  /// Finds names of values that another name has already. The values are stored under the first name.
+  /// Finds names whose values another name has already. The values are stored under the first name.
   void find_aliases() {
     std::map<std::pair<std::string, std::size_t>, std::string> first;
     for (const auto& [name, entry] : entries_) {
@@ -185,7 +185,8 @@ void write_lists(const ExportedModel& exported, const TransformerShape& shape, c
   write("target_vocabulary.json", target);
 }
 
-/// Whether each source has the begin token in front. Other tokens around sentences are not the model's business there.
+/// Returns whether each source starts with the begin token. CTranslate2's models do not define other tokens around
+/// sentences.
 bool begins_sources(const ExportedModel& exported) {
   const formats::SequenceTags& tags = exported.config->languages.always;
   if (tags.empty()) return false;

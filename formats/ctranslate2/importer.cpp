@@ -34,10 +34,10 @@ using transformer::Tying;
 
 constexpr const char* kModel = "model.bin";
 constexpr const char* kConfig = "config.json";
-/// The longest source of models whose positions are computed: CTranslate2 cuts sources there by default.
+/// The longest source of models with computed positions: CTranslate2 truncates sources at this length by default.
 constexpr std::int32_t kLongest = 1024;
 
-/// Features of CTranslate2's Transformers that models here lack, each with the name of the arrays that belong to it.
+/// Features of CTranslate2's Transformers that Dragoman lacks, each with the name of its arrays.
 struct Foreign {
   std::string_view name;  ///< the last part
   const char* what;
@@ -63,7 +63,7 @@ std::string_view last_part(std::string_view name) {
   return name.substr(name.rfind('/') + 1);
 }
 
-/// The content of config.json; older files have it in model.bin.
+/// The content of config.json. Older files have it in model.bin.
 struct Tokens {
   std::string unknown = "<unk>";
   std::string begin = "<s>";
@@ -103,7 +103,7 @@ class Folder {
 
   void require_transformer() const {
     const std::string& spec = file_->spec();
-    // Files of the version 1 name no kind.
+    // Files of version 1 do not name a kind.
     if (!spec.empty() && spec != "TransformerSpec" && spec != "TransformerBase" && spec != "TransformerBig")
       refuse("is of the kind {}; Transformers with an encoder and a decoder (TransformerSpec) can be imported",
              Quoted{spec});
@@ -113,7 +113,7 @@ class Folder {
           refuse("has {} ({}), which models here have not", foreign.what, Quoted{name});
   }
 
-  /// A setting of a stack; older files have one for both.
+  /// Returns a setting of a stack. Older files have one setting for both stacks.
   std::optional<double> setting(Side side, const std::string& name) {
     for (const std::string& key : {fmt::format("{}/{}", name_of(side), name), name})
       if (const auto value = file_->number(key)) {
@@ -128,7 +128,7 @@ class Folder {
                   "{}: {}/{} is {}, which is no whole number", file_->file(), name_of(side), name, value);
     return static_cast<int>(value);
   }
-  /// One that must be the same on both sides.
+  /// Returns a setting that must be equal on both sides.
   int common_setting(const std::string& name, int fallback) {
     const int encoder = whole_setting(Side::kEncoder, name, fallback);
     const int decoder = whole_setting(Side::kDecoder, name, fallback);
@@ -208,7 +208,7 @@ class Folder {
   }
 
   void read_activation() {
-    // As the enumeration numbers them.
+    // The numbers of CTranslate2's enumeration.
     enum : int { kRelu, kGeluTanh, kSwish, kGelu, kGeluSigmoid, kTanh, kSigmoid };
     const int activation = common_setting("activation", kRelu);
     const bool gated = has("encoder/layer_0/ffn/linear_0_noact/weight");
@@ -245,7 +245,7 @@ class Folder {
       return scale.value_or(1);
     };
     const double root = std::sqrt(static_cast<double>(shape_.config.d_model));
-    // A flag, or the number itself.
+    // The value is a flag or the factor itself.
     const auto is_root = [&](Side side) {
       const std::string name = fmt::format("{}/scale_embeddings", name_of(side));
       const double scale = scale_of(side);
@@ -283,7 +283,7 @@ class Folder {
     shape_.config.alignment_heads = heads == 0 ? shape_.config.heads : heads;
   }
 
-  /// Positions are computed if there is no table of them, or if it is one that would be.
+  /// Positions are computed if there is no table, or if the table contains the computed values.
   void read_positions() {
     std::optional<SinusoidKind> kinds[2];
     std::int64_t longest[2] = {kLongest, kLongest};
@@ -324,7 +324,7 @@ class Folder {
     shape_.config.tying = source_is_target   ? output_is_target ? Tying::kAll : Tying::kSourceTarget
                           : output_is_target ? Tying::kTargetOutput
                                              : Tying::kNone;
-    // Copies are as good as aliases.
+    // Copies are treated like aliases.
     if (source_is_target) ignored_.emplace(file_->stored_name("decoder/embeddings/weight"));
     if (output_is_target) ignored_.emplace(file_->stored_name("decoder/projection/weight"));
     if (has("decoder/project_out/weight")) shape_.config.output_width = dimension("decoder/project_out/weight", 0);
@@ -380,7 +380,7 @@ class Folder {
     const bool shared = has_vocabulary("shared_vocabulary");
     source_.emplace(read_vocabulary(shared ? "shared_vocabulary" : "source_vocabulary"));
     target_.emplace(read_vocabulary(shared ? "shared_vocabulary" : "target_vocabulary"));
-    // The library adds what is missing.
+    // CTranslate2 adds the unknown piece if it is missing.
     for (Vocabulary* side : {&*source_, &*target_})
       if (!side->find(tokens_.unknown)) side->add(tokens_.unknown);
     for (const std::string& table : {source_table_, std::string("decoder/embeddings/weight")})
@@ -423,17 +423,18 @@ class Folder {
     sequences.target_vocabulary = target_->size();
   }
 
-  /// Each side of the library's models has its own ids for the special tokens; in models here, both sides share them.
+  /// Aligns the ids of special tokens, which each side of CTranslate2's models has separately. In Dragoman, both sides
+  /// share them.
   void align_special_tokens() {
     aligned_ = align_ids(*source_, *target_, {tokens_.unknown, tokens_.end, tokens_.begin});
     if (aligned_.empty()) return;
-    // Equal tables whose rows are of other pieces have other rows now.
+    // After this, tied tables differ if their rows belong to other pieces.
     Tying& tying = shape_.config.tying;
     if (tying == Tying::kAll) tying = Tying::kTargetOutput;
     if (tying == Tying::kSourceTarget) tying = Tying::kNone;
   }
 
-  /// Sources here end in `end`.
+  /// Sources in Dragoman end in `end`.
   void require_source_shape() const {
     if (!tokens_.source_end && !shape_.zero_start && tokens_.decoder_start == "<s>")
       refuse("sources do not end in {}, as models of OpenNMT-py do it; here they always do", Quoted{tokens_.end});

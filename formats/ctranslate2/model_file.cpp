@@ -39,7 +39,7 @@ bool is_quantised(ArrayType type) {
   return type == ArrayType::kInt8 || type == ArrayType::kInt16;
 }
 
-/// A length with the closing NUL, two bytes, and the bytes.
+/// Reads a length that includes the final NUL (two bytes), and the name.
 std::string read_name(ByteCursor& cursor) {
   const auto length = cursor.number<std::uint16_t>("the length of a name");
   if (length == 0) cursor.fail("a name without an end; this is no model of CTranslate2");
@@ -74,7 +74,7 @@ std::string name_of_today(std::string name) {
   return name;
 }
 
-/// Versions before 4 have the width of an element and not its type.
+/// Versions before 4 store the width of an element instead of its type.
 ArrayType read_type(ByteCursor& cursor, int version) {
   const auto code = cursor.number<std::uint8_t>("the type of an array");
   if (version >= 4) {

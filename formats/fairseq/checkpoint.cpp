@@ -11,7 +11,8 @@ namespace {
 using core::ErrorCode;
 using core::Json;
 
-/// Turns pickled settings into JSON, as far down as settings go. The objects of omegaconf are what they hold.
+/// Converts pickled settings to JSON, to the depth at which settings occur. Objects of omegaconf are replaced by their
+/// contents.
 class SettingsReader {
  public:
   explicit SettingsReader(const std::string& file) : file_(file) {}
@@ -46,8 +47,8 @@ class SettingsReader {
  private:
   static constexpr std::size_t kLettersOfValue = 64;
 
-  /// An object that occurs once in a pickle may be referred to from everywhere, so the limit counts how often it is
-  /// read.
+  /// Counts the values read. An object that occurs once in a pickle may be referenced any number of times, so each
+  /// reference counts.
   void charge(std::size_t values) {
     constexpr std::size_t kMaxValues = 20000;  // a real one has some hundred
     values_ += values;
@@ -63,7 +64,7 @@ class SettingsReader {
   std::size_t values_ = 0;
 };
 
-/// Newer models have groups: encoder.layers is what was encoder_layers.
+/// Flattens the groups of newer models: encoder.layers becomes encoder_layers.
 void flatten(Json& settings) {
   for (const char* group : {"encoder", "decoder"}) {
     const auto found = settings.find(group);

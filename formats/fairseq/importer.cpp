@@ -33,7 +33,7 @@ using std::filesystem::path;
 using transformer::NormPlace;
 using transformer::Tying;
 
-/// Features of fairseq's Transformers that models here lack, each with the setting that requests it.
+/// Features of fairseq's Transformers that Dragoman lacks, each with the setting that enables it.
 struct Unknown {
   const char* key;
   const char* what;
@@ -58,7 +58,7 @@ bool is_checkpoint_name(const path& file) {
   return file.extension() == ".pt";
 }
 
-/// dict.de.txt and its like.
+/// Returns files like dict.de.txt.
 std::vector<path> dictionaries_of(const path& folder) {
   std::vector<path> found;
   for (const path& file : core::list_folder(folder)) {
@@ -68,7 +68,7 @@ std::vector<path> dictionaries_of(const path& folder) {
   return found;
 }
 
-/// The checkpoint of a folder: the best one, else the last, else the only one.
+/// Returns the checkpoint of a folder: the best one, else the last one, else the only one.
 path find_checkpoint(const path& folder) {
   for (const char* name : {"checkpoint_best.pt", "checkpoint_last.pt", "model.pt"})
     if (is_file(folder / name)) return folder / name;
@@ -168,7 +168,7 @@ class FairseqModel {
     config.embedding_norm = settings_.flag("layernorm_embedding", false);
     config.embedding_scale = !settings_.flag("no_scale_embedding", false);
     config.positions = shared_flag("learned_pos") ? nn::PositionKind::kLearned : nn::PositionKind::kTensor2Tensor;
-    config.position_offset = 2;  // positions are numbered after the padding's number, 1
+    config.position_offset = 2;  // positions are numbered after the padding's id, 1
     read_activation();
     config.dropout = {.embedding = rate("dropout", 0.1),
                       .sub_layer = rate("dropout", 0.1),
@@ -207,9 +207,9 @@ class FairseqModel {
     const bool all = settings_.flag("share_all_embeddings", false);
     const bool output = all || settings_.flag("share_decoder_input_output_embed", false);
     shape_.config.tying = all ? Tying::kAll : output ? Tying::kTargetOutput : Tying::kNone;
-    // A state dict has what is tied under each of its names.
+    // A state dict has tied tensors under each of their names.
     if (all) require_copy("decoder.embed_tokens.weight", "encoder.embed_tokens.weight", "share_all_embeddings");
-    // A decoder's table that is missing is the encoder's.
+    // If the decoder's table is missing, it is the encoder's.
     if (output)
       require_copy("decoder.output_projection.weight",
                    all && !checkpoint_.weights->contains("decoder.embed_tokens.weight") ? "encoder.embed_tokens.weight"
@@ -227,7 +227,7 @@ class FairseqModel {
     copies_.insert(name);
   }
 
-  /// Returns whether an array belongs to fairseq's bookkeeping and has no meaning for the computation.
+  /// Returns whether an array is part of fairseq's bookkeeping and irrelevant to the computation.
   bool is_ignored(std::string_view name) const {
     return copies_.contains(name) || name.ends_with(".version") || name.ends_with("embed_positions._float_tensor") ||
            (name.ends_with("embed_positions.weights") && shape_.config.positions != nn::PositionKind::kLearned);
@@ -237,7 +237,7 @@ class FairseqModel {
     if (!option.empty()) return option;
     if (!dictionaries_[0].empty()) return dictionaries_[0];
     const std::string language = settings_.text(key, "");
-    // A name and never a path.
+    // A file name and never a path.
     const path named = folder_ / fmt::format("dict.{}.txt", path(language).filename().string());
     if (!language.empty() && is_file(named)) return named;
     const std::vector<path> found = dictionaries_of(folder_);
@@ -276,13 +276,13 @@ class FairseqModel {
   }
 
   static tokenizer::TokenizerSpec tokenizer(const path& file, const Vocabulary& vocabulary) {
-    // The padding is the start that fit_tokenizer() makes a control piece, where it is not the beginning.
+    // The padding is the start, which fit_tokenizer() makes a control piece unless it is the beginning.
     const SpecialPieces special{.unknown = 3, .end = 2, .begin = 0, .start = 1};
     return file.empty() ? piece_tokenizer(vocabulary, special) : fit_tokenizer(file, vocabulary, special);
   }
 
   formats::ModelContents contents() const {
-    // The search follows fairseq-generate, which never chooses the padding and never returns an empty translation.
+    // The search behaves like fairseq-generate, which never selects the padding and never returns an empty translation.
     formats::ModelContents contents{.config = {.model_type = "transformer",
                                                .plugin = {},
                                                .sequences = shape_.sequences,

@@ -21,7 +21,7 @@ std::string describe_unknown(const std::string& file) {
       kRemedy);
 }
 
-/// By the keys of what was saved.
+/// Describes the file by the keys of its contents.
 std::string describe(const PickleValue& root, const std::string& file) {
   const auto has = [&](const char* key) { return root.at(key) != nullptr; };
   if (has("model") && (has("args") || has("cfg")))
@@ -47,7 +47,8 @@ std::string why_no_fairseq(const std::filesystem::path& path) {
     if (!looks_like_torch(std::as_bytes(std::span(beginning)))) return {};
     return describe(TorchFile::open(path).root(), path.string());
   } catch (const core::Error& error) {
-    // Pickles that are not read, with classes of OpenNMT-py, say. Other zip archives have another code.
+    // Pickles that are not supported, for example with classes of OpenNMT-py. Other zip archives have another error
+    // code.
     if (error.code() != core::ErrorCode::kUnsupported) return {};
     return describe_unknown(path.string());
   }

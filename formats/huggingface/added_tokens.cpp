@@ -15,8 +15,8 @@ using core::ErrorCode;
 using core::Json;
 using core::quote;
 
-/// Whether a token of added_tokens.json, which has only the token's id, is one that tokenizers of transformers add on
-/// their own, and no text.
+/// Returns whether a token of added_tokens.json, which contains only its id, is one that tokenizers of transformers add
+/// themselves and that is not text.
 bool is_usual_token(const HuggingFaceFolder& folder, const std::string& text,
                     const std::unordered_set<std::string>& additional) {
   if (is_language_code(text) || additional.contains(text)) return true;
@@ -88,7 +88,6 @@ void refuse_text_tokens(const HuggingFaceFolder& folder) {
       tokens.size() == 1 ? "" : fmt::format(" and {} more", tokens.size() - 1));
 }
 
-/// The special tokens that special_tokens_map.json or tokenizer_config.json list in addition to the standard ones.
 std::vector<std::string> additional_tokens(const HuggingFaceFolder& folder) {
   std::vector<std::string> tokens;
   Json map = Json::object();

@@ -34,7 +34,7 @@ constexpr std::array<FamilyName, 5> kFamilies{{{"marian", Family::kMarian},
                                                {"mbart", Family::kMBart},
                                                {"m2m_100", Family::kM2M100}}};
 
-/// The families whose sequences begin with no token of their own.
+/// Returns whether sequences of the family have no separate begin token.
 bool has_no_begin(Family family) {
   return family == Family::kMarian || family == Family::kPegasus;
 }
@@ -59,7 +59,7 @@ nn::FeedForwardActivation read_activation(const ConfigReader& config, const char
       fmt::format("is {}; there are relu, gelu (with the error function), swish, silu and tanh", core::quote(name)));
 }
 
-/// A number that both stacks must share.
+/// Reads a number that must be equal for both stacks.
 std::int64_t read_shared(const ConfigReader& config, const char* encoder, const char* decoder, std::int64_t fallback) {
   const std::int64_t value = config.size(encoder, fallback);
   if (config.size(decoder, fallback) != value)
@@ -92,12 +92,12 @@ void read_shape(const ConfigReader& config, Family family, transformer::Config& 
   model.activation = read_activation(config, m2m ? "relu" : "gelu");
   model.dropout = read_dropout(config, m2m);
   model.embedding_scale = config.flag("scale_embedding", m2m);
-  // As torch.nn.LayerNorm has it, and as its attention does it.
+  // As in torch.nn.LayerNorm, and as in its attention.
   model.layer_norm_epsilon = 1e-5;
   model.query_scaling = transformer::QueryScalingPlace::kEarly;
 }
 
-/// What tells the families apart, and no key of config.json says.
+/// Sets the differences between the families that no key of config.json specifies.
 void set_family(const ConfigReader& config, Family family, transformer::Config& model) {
   using nn::PositionKind;
   using transformer::NormPlace;
@@ -115,7 +115,7 @@ void set_family(const ConfigReader& config, Family family, transformer::Config& 
           config.flag("static_position_embeddings", true) ? PositionKind::kConcatenated : PositionKind::kLearned;
       return;
     case Family::kM2M100:
-      // The first position is the one behind the number of the padding (as in fairseq).
+      // The first position is one after the padding's id (as in fairseq).
       config.expect("static_position_embeddings", true);
       model.positions = PositionKind::kTensor2Tensor;
       model.position_offset = config.integer("pad_token_id", 1, 0, 1000) + 1;
@@ -151,7 +151,7 @@ nn::SequenceSpec read_sequences(const ConfigReader& config, Family family) {
   return spec;
 }
 
-/// A vector of values, small enough to be looked at.
+/// Reads a vector of values, which must be small.
 std::vector<float> values_of(const ForeignTensors& weights, std::string_view name, std::int64_t count) {
   std::vector<float> values(static_cast<std::size_t>(count));
   weights.get(name).read(0, {values.data(), 1, count, count, tensor::DType::kF32, tensor::Device::kCpu});
@@ -204,7 +204,7 @@ Tying tying_of(const TableTensors& tables) {
   return tables.output_is_decoder ? Tying::kTargetOutput : Tying::kNone;
 }
 
-/// The vocabularies have the sizes of the tables, before anything is made of these sizes.
+/// Throws unless the vocabularies have the sizes of the tables. Called before these sizes are used.
 void require_rows(const ConfigReader& config, const HuggingFaceArchitecture& read, const ForeignTensors& weights) {
   const auto require = [&](const char* key, const std::string& name, std::int64_t rows) {
     const ForeignTensor& table = weights.get(name);
@@ -221,10 +221,10 @@ void require_rows(const ConfigReader& config, const HuggingFaceArchitecture& rea
   require(key, read.tables.output, read.sequences.target_vocabulary);
 }
 
-/// The names of a sub-layer's tensors in both worlds.
+/// The names of a sub-layer's tensors in Dragoman and in transformers.
 struct SubLayer {
   std::string_view own;
-  std::vector<std::string_view> foreign;  ///< whose rows it has
+  std::vector<std::string_view> foreign;  ///< the tensors that contain its rows
 };
 
 const std::vector<SubLayer>& sub_layers() {
@@ -243,7 +243,7 @@ const std::vector<SubLayer>& sub_layers() {
   return all;
 }
 
-/// "encoder.layers.3.feed_forward.in.weight"
+/// `rest` is the name after "encoder.", such as "layers.3.feed_forward.in.weight".
 std::vector<std::string> names_in_layer(std::string_view stack, std::string_view rest) {
   constexpr std::string_view kLayers = "layers.";
   const std::size_t dot = rest.find('.', kLayers.size());
@@ -258,7 +258,7 @@ std::vector<std::string> names_in_layer(std::string_view stack, std::string_view
   return names;
 }
 
-/// A table of positions, which may have rows in front of what is used, or not.
+/// Reads a table of positions, which may or may not have unused rows at its beginning.
 std::vector<float> position_rows(const ForeignTensors& weights, const std::string& name, std::int64_t width) {
   const ForeignTensor& tensor = weights.get(name);
   if (tensor.shape.size() != 2 || tensor.shape[1] != width || tensor.shape[0] < 1 || tensor.shape[0] > (1 << 17))
@@ -267,7 +267,7 @@ std::vector<float> position_rows(const ForeignTensors& weights, const std::strin
   return values_of(weights, name, count_of(tensor));
 }
 
-/// The first value of a table that is not the sinusoid's.
+/// The first value of a table that differs from the sinusoid.
 struct Deviation {
   std::int64_t row = 0;
   float value = 0;
@@ -279,7 +279,7 @@ std::optional<Deviation> deviation(const std::vector<float>& values, const trans
   const std::int64_t width = model.d_model;
   const auto rows = static_cast<std::int64_t>(values.size()) / width;
   const std::vector<double> wanted = nn::sinusoidal_positions(model.positions, rows, width);
-  // The row of the padding's number is zero.
+  // The row of the padding's id is zero.
   for (auto at = static_cast<std::size_t>(model.position_offset * width); at < values.size(); ++at)
     if (std::abs(static_cast<double>(values[at]) - wanted[at]) > kTolerance)
       return Deviation{static_cast<std::int64_t>(at) / width, values[at], wanted[at]};
@@ -297,8 +297,8 @@ std::string positions_name(std::string_view stack, std::string_view end) {
   return fmt::format("model.{}.embed_positions.{}", stack, end);
 }
 
-/// transformers takes the table that a folder of Marian or Pegasus brings instead of its own sinusoids: exports of
-/// models with others have such.
+/// A Marian or Pegasus folder may contain a table of positions, which transformers uses instead of its own sinusoids.
+/// Exported models with other sinusoids have one.
 void recognise_sinusoids(const ForeignTensors& weights, transformer::Config& model) {
   const std::string name = positions_name("encoder", "weight");
   if (!weights.contains(name) || model.d_model % 2 != 0) return;
@@ -372,7 +372,7 @@ std::vector<std::string> foreign_rows(const nn::Parameter& parameter, const Hugg
 void leave_what_is_known(ForeignTensors& weights, const HuggingFaceArchitecture& architecture) {
   for (const char* table : {kShared, kEncoderTable, kDecoderTable, kHead}) weights.leave(table);
   if (!architecture.model.output_bias) weights.leave(kLogitsBias);
-  // Of fairseq, without a meaning here.
+  // Tensors of fairseq without a meaning here.
   for (const char* name : {"model.encoder.version", "model.decoder.version"}) weights.leave(name);
   if (architecture.model.positions == nn::PositionKind::kLearned) return;
   for (const char* stack : {"encoder", "decoder"})

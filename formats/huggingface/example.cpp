@@ -16,8 +16,8 @@ constexpr std::int64_t kWidth = 8;
 constexpr std::int64_t kInner = 12;
 constexpr std::int64_t kPositions = 40;
 
-/// The 256 characters that stand for bytes in GPT-2's vocabularies: printable ones for themselves, others from U+0100
-/// on.
+/// Returns the 256 characters for bytes in GPT-2's vocabularies: printable bytes represent themselves, others are
+/// U+0100 and following.
 std::vector<std::string> byte_characters() {
   std::vector<std::string> characters;
   int next = 256;

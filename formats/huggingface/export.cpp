@@ -26,7 +26,7 @@ class TransformersExport {
   explicit TransformersExport(const ExportedModel& exported) : exported_(exported) {
     shape_ = exported_shape(exported, false);
     const Config& config = shape_.config;
-    // The start token is a row like others there.
+    // In transformers, the start token has an ordinary row.
     shape_.zero_start = false;
     shape_.untied_layers = true;
     pegasus_ = config.norm == NormPlace::kPre;
@@ -62,7 +62,7 @@ class TransformersExport {
   std::int64_t longest(Side side) const {
     return side == Side::kEncoder ? shape_.sequences.maximum_source_length : shape_.sequences.maximum_target_length;
   }
-  /// Returns the number of positions; both stacks have the same number in that format.
+  /// Returns the number of positions. Both stacks have the same number in that format.
   std::int64_t positions() const { return std::min(longest(Side::kEncoder), longest(Side::kDecoder)); }
 
   std::vector<float> positions_of(Side side) const {

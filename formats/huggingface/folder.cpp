@@ -33,7 +33,7 @@ Json read_object(const path& file, std::uint64_t longest) {
   return json;
 }
 
-/// The files of an index, each once.
+/// Returns the files of an index, each once.
 std::set<std::string> shards_of(const path& index) {
   const Json json = read_object(index, kLongestJson);
   const auto map = json.find("weight_map");
@@ -41,7 +41,7 @@ std::set<std::string> shards_of(const path& index) {
                 index.string());
   std::set<std::string> files;
   for (const auto& [tensor, file] : map->items()) {
-    // The name of a file beside the index, and never a way out of the folder.
+    // Only names of files in the folder of the index are accepted, which cannot lead out of it.
     if (!file.is_string() || file.get_ref<const std::string&>().find('/') != std::string::npos ||
         file.get_ref<const std::string&>().starts_with('.'))
       core::fail(ErrorCode::kBadInput, "{}: weight_map: {}: must be the name of a file in the folder", index.string(),
@@ -108,7 +108,7 @@ bool is_huggingface_folder(const path& folder, const char* const* types, std::si
   try {
     const Json config = read_object(folder / "config.json", kLongestConfig);
     const auto type = config.find("model_type");
-    // config.json of a model folder of our own has a format_version.
+    // The config.json of Dragoman's own model folders has a format_version.
     return type != config.end() && type->is_string() && !config.contains("format_version") &&
            std::find(types, types + count, type->get<std::string>()) != types + count;
   } catch (const core::Error&) {

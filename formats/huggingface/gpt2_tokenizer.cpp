@@ -21,9 +21,9 @@ namespace {
 using core::ErrorCode;
 using core::quote;
 
-/// Every piece of a GPT-2 vocabulary is a byte, a token in angles or the result of a merge; fairseq has filled BART's
-/// up with made-up words. A list of merges that was cut would go unnoticed: texts fall into smaller pieces, and pieces
-/// that no merge makes become separate tokens.
+/// Throws if merges are missing. Every piece of a GPT-2 vocabulary is a byte, a token in angle brackets or the result
+/// of a merge; BART's also has filler words from fairseq. A truncated list of merges would go unnoticed: texts become
+/// smaller pieces, and pieces that no merge produces become separate tokens.
 void require_all_merges(const tokenizer::BpeDefinition& definition, const HuggingFaceFolder& folder) {
   std::vector<bool> made(definition.pieces.size());
   for (const tokenizer::Merge& merge : definition.merges) made[static_cast<std::size_t>(merge.result)] = true;
@@ -38,7 +38,8 @@ void require_all_merges(const tokenizer::BpeDefinition& definition, const Huggin
   }
 }
 
-/// Makes tokens of a vocabulary special. A folder may list as many tokens as its vocabulary has: none is searched for.
+/// Makes tokens of a vocabulary special. Uses an index instead of searching, since a folder may list as many tokens as
+/// its vocabulary has.
 class SpecialTokens {
  public:
   explicit SpecialTokens(tokenizer::BpeDefinition& definition) : definition_(definition) {
@@ -86,7 +87,7 @@ class SpecialTokens {
 
 Gpt2Tokenizer read_gpt2_tokenizer(const HuggingFaceFolder& folder) {
   const std::string name = folder.file("vocab.json").string();
-  static_cast<void>(folder.has("vocab.json"));  // refuses a pipe, which a separate tokenizer may be
+  static_cast<void>(folder.has("vocab.json"));  // throws for a pipe, which a separate tokenizer may be
   tokenizer::BpeDefinition definition = tokenizer::read_tokenizer_file(folder.file("vocab.json"));
   SpecialTokens special(definition);
   for (const char* text : {"<s>", "<pad>", "</s>", "<unk>", "<mask>"})

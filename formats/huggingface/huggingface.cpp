@@ -20,7 +20,7 @@ namespace {
 using core::ErrorCode;
 using std::filesystem::path;
 
-/// The folder's own card, and where the model is from.
+/// Returns the folder's own card and the origin of the model.
 std::string card_of(const HuggingFaceFolder& folder) {
   constexpr std::uint64_t kLongestCard = std::uint64_t{1} << 20;
   std::string text;

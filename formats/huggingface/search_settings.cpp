@@ -20,7 +20,7 @@ std::string settings_file(const HuggingFaceFolder& folder) {
   return folder.file(folder.has(kGeneration) ? kGeneration : "config.json").string();
 }
 
-/// A value that asks for nothing, as transformers has it where nothing is said.
+/// A key that Dragoman does not apply, and its neutral value, which is the default of transformers.
 struct Unfollowed {
   const char* key;
   Json idle;
@@ -75,7 +75,7 @@ class SearchReader {
 
   void read_beam() {
     Json& decoding = settings_.decoding;
-    // What transformers means where nothing is said is no wish of the model's maker.
+    // The defaults of transformers are not a decision of the model's author.
     const std::int64_t beams = config_.integer("num_beams", 0, 1, 128);
     if (beams == 1) decoding["decoder"] = "greedy";
     if (beams <= 1) return;
@@ -136,7 +136,7 @@ class SearchReader {
     if (!suppressed.empty()) settings_.decoding["suppress_tokens"] = std::move(suppressed);
   }
 
-  /// The model's own end is that of config.json, with which sources end, too.
+  /// The model's own end is in config.json, and also ends sources.
   void read_ends() {
     for (const char* key : {"eos_token_id", "forced_eos_token_id"}) {
       const Json* ends = config_.find(key);

@@ -23,7 +23,7 @@ namespace {
 using core::ErrorCode;
 using ops::Activation;
 
-/// What transformers takes for granted where config.json says nothing.
+/// The defaults of transformers for keys that config.json lacks.
 struct T5Defaults {
   const char* type;
   std::int64_t vocabulary;
@@ -31,7 +31,7 @@ struct T5Defaults {
   std::int64_t layers;
   std::int64_t heads;
   const char* activation;
-  bool scaled;  ///< unless the configuration sets it otherwise
+  bool scaled;  ///< unless the configuration specifies it
 };
 constexpr std::array<T5Defaults, 3> kT5Types{{{"t5", 32128, 2048, 6, 8, "relu", true},
                                               {"mt5", 250112, 1024, 8, 6, "gated-gelu", false},
@@ -44,7 +44,7 @@ const T5Defaults& defaults_of(const ConfigReader& config) {
   return *found;
 }
 
-/// feed_forward_proj: an activation, and "gated-" in front of it. Alone among them gated-gelu is that of the
+/// Reads feed_forward_proj: an activation with an optional prefix "gated-". Of the gated ones, only gated-gelu uses the
 /// approximation.
 nn::FeedForwardActivation read_t5_activation(const ConfigReader& config, const char* fallback) {
   struct Name {
@@ -86,8 +86,8 @@ t5::Config read_t5_shape(const ConfigReader& config, const T5Defaults& defaults)
   model.layer_norm_epsilon = config.number("layer_norm_epsilon", 1e-6);
   if (model.layer_norm_epsilon <= 0 || model.layer_norm_epsilon >= 1)
     config.refuse("layer_norm_epsilon", "must be above 0 and below 1", ErrorCode::kBadInput);
-  // As in transformers 5, `tie_word_embeddings: false` marks T5 1.1 and mT5; in files that version 5 saves, a separate
-  // key does. The weights show whether the output is the table.
+  // As in transformers 5, `tie_word_embeddings: false` marks T5 1.1 and mT5. Files that version 5 saves have a separate
+  // key. The weights show whether the output is the table.
   model.scaled_output = config.flag("scale_decoder_outputs", config.flag("tie_word_embeddings", defaults.scaled));
   if (!defaults.scaled) model.scaled_output = false;
   model.dropout = config.number("dropout_rate", 0.1);
@@ -106,13 +106,14 @@ nn::SequenceSpec read_t5_sequences(const ConfigReader& config, const T5Defaults&
   spec.decoder_start = id("decoder_start_token_id", config.integer("pad_token_id", 0, 0, 1 << 24));
   // There is no other first token.
   spec.begin = spec.decoder_start;
-  // Of relative positions there is no last one; texts were cut at this length in training.
+  // Relative positions have no maximum. Texts were truncated at this length in training.
   spec.maximum_source_length = spec.maximum_target_length =
       static_cast<std::int32_t>(config.integer("n_positions", 512, 2, 65536));
   return spec;
 }
 
-/// What a sub-layer of ours has of a block's. Those of a block are numbered; the feed-forward layer is the last.
+/// A sub-layer in Dragoman and in a T5 block. Sub-layers of a block are numbered, and the feed-forward layer is the
+/// last.
 struct T5Name {
   std::string_view own;
   int sub_layer;  ///< -1: the last
@@ -154,11 +155,11 @@ constexpr const char* kTable = "shared.weight";
 constexpr const char* kEncoderCopy = "encoder.embed_tokens.weight";
 constexpr const char* kDecoderCopy = "decoder.embed_tokens.weight";
 constexpr const char* kOutput = "lm_head.weight";
-/// Of attention to the source, in files from before anybody noticed that nothing reads it.
+/// A bias of attention to the source, in files saved before transformers noticed that it is unused.
 constexpr const char* kUnusedBias = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight";
 
-/// The one table of both sides, and the output matrix. Their size is compared with the configuration's before they are
-/// used.
+/// Returns the one table of both sides, and the output matrix. Their sizes are compared with the configuration before
+/// they are used.
 TableTensors read_t5_tables(const ConfigReader& config, const T5Architecture& read, const ForeignTensors& weights) {
   const TableTensors tables = find_tables(weights,
                                           {.shared = kTable,
@@ -182,7 +183,7 @@ TableTensors read_t5_tables(const ConfigReader& config, const T5Architecture& re
   return tables;
 }
 
-/// What config.json has for a task of its task_specific_params: a prefix, and how to search.
+/// Returns the entry of config.json for a task in its task_specific_params: a prefix, and search settings.
 const core::Json& task_of(const HuggingFaceFolder& folder, const std::string& task) {
   const auto tasks = folder.config.find("task_specific_params");
   std::vector<std::string> names;
@@ -243,7 +244,7 @@ class T5Model final : public formats::ImportedModel {
   }
 
  private:
-  /// The tensors whose rows a parameter has, one behind the other, all of one shape.
+  /// The tensors that contain the rows of a parameter, concatenated, all of one shape.
   struct Rows {
     std::vector<std::string> names;
     std::vector<std::int64_t> shape;
@@ -303,7 +304,7 @@ std::vector<std::string> t5_tensors(std::string_view parameter, const t5::Config
   const std::string_view rest = parameter.substr(first + 1);
   if (rest == "final_norm.weight") return {fmt::format("{}.final_layer_norm.weight", stack)};
   if (rest == "relative_bias.weight") return tensors_of_layer(stack, "0", "self_attention.relative_bias", false);
-  // "layers.3.feed_forward.in.weight"
+  // Such as "layers.3.feed_forward.in.weight".
   constexpr std::string_view kLayers = "layers.";
   core::require(rest.starts_with(kLayers) && rest.ends_with(".weight"), ErrorCode::kInternal,
                 "no tensor is known for {}", parameter);

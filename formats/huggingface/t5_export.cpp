@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::string_view kT5Format = "huggingface";
 
-/// feed_forward_proj.
+/// Returns the value of feed_forward_proj.
 std::string t5_activation_name(const ExportedModel& exported, nn::FeedForwardActivation activation) {
-  // There, gated-gelu is the gated form of the approximation, and gelu the function itself.
+  // In transformers, gated-gelu is the gated form of the approximation, and gelu is the exact function.
   if (activation.activation == ops::Activation::kGeluTanh) return activation.gated ? "gated-gelu" : "gelu_new";
   const std::string prefix = activation.gated ? "gated-" : "";
   switch (activation.activation) {
@@ -55,7 +55,7 @@ core::Json t5_config(const ExportedModel& exported, const t5::Config& config) {
                      {"pad_token_id", sequences.decoder_start},
                      {"decoder_start_token_id", sequences.decoder_start},
                      {"torch_dtype", "float32"}};
-  // Version 5 ties by the weights that are there, and reads the scale from here.
+  // Version 5 detects tying from the weights, and reads the scale from these keys.
   if (config.scaled_output != config.tied_output) {
     json["tie_word_embeddings"] = true;
     json["scale_decoder_outputs"] = config.scaled_output;
@@ -73,7 +73,7 @@ core::Json t5_generation(const ExportedModel& exported) {
           {"num_beams", decoding.contains("beam_size") ? decoding["beam_size"] : core::Json(4)}};
 }
 
-/// Rows of a parameter that are one tensor there.
+/// Rows of a parameter that are one tensor in transformers.
 struct ExportedTensor {
   std::string name;
   std::vector<std::int64_t> shape;
@@ -107,7 +107,7 @@ void write_t5_weights(const ExportedModel& exported, const t5::Config& config, c
 }  // namespace
 
 void write_t5(const ExportedModel& exported, const std::filesystem::path& folder) {
-  // A prefix that the import put in front of every source: a folder of transformers has no place for its ids.
+  // The import may have added a prefix to every source. A transformers folder cannot store its ids.
   if (!exported.config->languages.always.empty())
     refuse_export(exported, kT5Format, "it has tokens around every sentence");
   const t5::Config config = t5::read_config(exported.model->config(), "model");

@@ -29,8 +29,8 @@ using Ids = std::vector<std::int32_t>;
 constexpr const char* kT5Pieces = "spiece.model";
 constexpr const char* kT5Json = "tokenizer.json";
 
-/// The sentinels of T5 where no file lists them; the first sentinel has the highest id. Their number is `extra_ids` of
-/// tokenizer_config.json, or the hundred of T5 if there is room for them.
+/// Returns T5's sentinels if no file lists them. The first sentinel has the highest id. Their number is `extra_ids` of
+/// tokenizer_config.json, or T5's hundred if there is room for them.
 std::vector<FolderToken> usual_sentinels(const HuggingFaceFolder& folder, std::int64_t first, std::int64_t size) {
   constexpr std::int64_t kUsual = 100;
   const std::int64_t room = size - first;
@@ -42,8 +42,8 @@ std::vector<FolderToken> usual_sentinels(const HuggingFaceFolder& folder, std::i
   return tokens;
 }
 
-/// The code of "<2de>": two or three letters, and any text after an underscore. MADLAD has other such pieces
-/// (<2translate>), which are no languages.
+/// Returns the code of "<2de>": two or three letters, and any text after an underscore. MADLAD has other pieces of this
+/// form (<2translate>), which are not languages.
 std::string_view code_of_tag(std::string_view piece) {
   constexpr std::string_view kBlank = "\u2581";
   if (piece.starts_with(kBlank)) piece.remove_prefix(kBlank.size());
@@ -99,7 +99,7 @@ class T5TokenizerReader {
                   .content = std::move(renumbered.model)};
   }
 
-  /// Fills the list up to `size` pieces, with pieces that files name and with unused ones.
+  /// Extends the list to `size` pieces, with pieces that files name and with unused ones.
   void add_beside(tokenizer::RenumberedPieces& list, std::size_t size) const {
     const auto own = static_cast<std::int64_t>(list.pieces.size());
     std::vector<FolderToken> beside = added_tokens(folder_);
@@ -150,7 +150,7 @@ class T5TokenizerReader {
 
   Ids encode(const std::string& text) const { return opened_->encode(text, {.match_special_tokens = true}); }
 
-  /// The ids that come before the ids of a text if `prefix` is in front of it.
+  /// Returns the ids that precede the ids of a text if `prefix` is before it.
   Ids in_front(const std::string& prefix) const {
     const Ids text = encode("a");
     Ids both = encode(prefix + (prefix.ends_with(' ') ? "a" : " a"));

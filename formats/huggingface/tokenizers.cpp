@@ -70,7 +70,7 @@ class PieceList {
   const std::string& text(std::int64_t id) const { return texts_[static_cast<std::size_t>(id)]; }
   std::int64_t size() const { return static_cast<std::int64_t>(texts_.size()); }
 
-  /// Embeddings may have rows that no piece is of: models are padded to round sizes.
+  /// Embeddings may have rows without a piece, because models are padded to round sizes.
   RenumberedPieces listed(const std::unordered_set<std::string>& control, std::int32_t unknown) const {
     RenumberedPieces list;
     std::size_t made = 0;
@@ -113,7 +113,7 @@ PieceList read_vocabulary(const HuggingFaceFolder& folder, const char* name, std
   return pieces;
 }
 
-/// Puts the added tokens where they belong, all of them as control pieces.
+/// Inserts the added tokens at their ids, all as control pieces.
 void put_added_tokens(const HuggingFaceFolder& folder, PieceList& pieces, std::unordered_set<std::string>& control) {
   for (const FolderToken& token : added_tokens(folder)) {
     pieces.put(token.text, token.id);
@@ -121,13 +121,13 @@ void put_added_tokens(const HuggingFaceFolder& folder, PieceList& pieces, std::u
   }
 }
 
-/// The code that a tag of M2M-100 ("__de__") or of OPUS-MT (">>deu<<") stands for; empty: it is none.
+/// Returns the code in a tag of M2M-100 ("__de__") or OPUS-MT (">>deu<<"), or an empty string if it is not a tag.
 std::string_view code_within(std::string_view text, std::string_view before, std::string_view behind) {
   if (text.size() <= before.size() + behind.size() || !text.starts_with(before) || !text.ends_with(behind)) return {};
   return text.substr(before.size(), text.size() - before.size() - behind.size());
 }
 
-/// The language that a folder names for a side, if it has it.
+/// Returns the language that a folder names for a side, if the table has it.
 std::string usual_language(const HuggingFaceFolder& folder, const char* key, const formats::LanguageTable& table) {
   const std::string language = text_of(folder.tokenizer, key);
   return table.find(language) != nullptr ? language : std::string();
@@ -154,8 +154,8 @@ class TokenizerReader {
  private:
   const nn::SequenceSpec& sequences() const { return architecture_.sequences; }
 
-  /// Whether the tokenizer is read from tokenizer.json: BART's is the library's own, the others' are built from their
-  /// SentencePiece models unless these are missing, as in what transformers 5 saves, or do not know all tokens.
+  /// Returns whether the tokenizer is read from tokenizer.json. BART's native one is. The others are built from their
+  /// SentencePiece models, unless these are missing (as in folders saved by transformers 5) or lack some tokens.
   bool uses_tokenizer_json() const {
     if (!folder_.has("tokenizer.json")) return false;
     if (architecture_.family == Family::kBart || has_text_tokens(folder_)) return true;
@@ -192,7 +192,7 @@ class TokenizerReader {
     }
   }
 
-  /// The languages of a tokenizer.json of mBART, M2M-100 or NLLB: special tokens that look like codes.
+  /// Adds the languages of a tokenizer.json of mBART, M2M-100 or NLLB: special tokens that look like codes.
   void add_listed_languages() {
     if (architecture_.family != Family::kMBart && architecture_.family != Family::kM2M100) return;
     const std::filesystem::path file = folder_.file("tokenizer.json");
@@ -215,8 +215,8 @@ class TokenizerReader {
     read_.languages.target_language = usual_language(folder_, "tgt_lang", read_.languages);
   }
 
-  /// Ids that the configuration has for special tokens are control pieces, whatever their texts. Padding is of the
-  /// sources' vocabulary, and the decoder's first input of the targets'.
+  /// Special tokens of the configuration become control pieces, whatever their texts are. Padding belongs to the source
+  /// vocabulary, and the decoder's first input to the target vocabulary.
   void add_special(const PieceList& pieces, bool source, bool target, std::unordered_set<std::string>& control) const {
     std::vector<std::int32_t> ids{sequences().begin, sequences().end};
     if (source) ids.push_back(architecture_.padding);
@@ -232,7 +232,7 @@ class TokenizerReader {
     std::unordered_set<std::string> control;
     if (source)
       put_added_tokens(folder_, pieces, control);
-    else  // that is the sources' vocabulary; the targets' has its own ids for what both have
+    else  // their ids are for the source vocabulary; the target vocabulary may have its own
       for (const FolderToken& token : added_tokens(folder_)) {
         pieces.put_if_free(token.text, token.id);
         control.insert(token.text);
@@ -243,7 +243,7 @@ class TokenizerReader {
     return renumbered(folder_.file(model), pieces.listed(control, pieces.get("<unk>")));
   }
 
-  /// A SentencePiece model for each side, and a list of pieces for both or for each.
+  /// Reads a SentencePiece model for each side, and a list of pieces for both or for each.
   void read_marian() {
     const auto source = read_vocabulary(folder_, "vocab.json", sequences().source_vocabulary);
     read_.unknown = source.get("<unk>");
@@ -268,7 +268,8 @@ class TokenizerReader {
             code, formats::LanguageTags{.source_prefix_as_target = {static_cast<std::int32_t>(id)}});
   }
 
-  /// The pieces of a SentencePiece model after the special tokens of the training by gaps: PegasusTokenizer.
+  /// Reads the pieces of a SentencePiece model, which follow the special tokens of gap-sentence training:
+  /// PegasusTokenizer.
   void read_pegasus() {
     constexpr std::int64_t kOffset = 103;
     const std::string name = folder_.file(kPegasusPieces).string();
@@ -294,7 +295,7 @@ class TokenizerReader {
       reserve("<mask_2>", 3);
       for (std::int64_t i = 2; i < offset; ++i) reserve(fmt::format("<unk_{}>", i), i + 2);
     }
-    // The first two of the model are the padding and the end.
+    // The first two pieces of the model are the padding and the end.
     for (std::size_t i = 2; i < model.size(); ++i)
       pieces.put_if_free(model[i].text, static_cast<std::int64_t>(i) + offset);
     add_special(pieces, true, true, control);
@@ -302,7 +303,8 @@ class TokenizerReader {
     read_.joint = renumbered(folder_.file(kPegasusPieces), pieces.listed(control, read_.unknown));
   }
 
-  /// Tokenizers whose ids are the model's, as `convert --to huggingface` copies them, and transformers since version 5.
+  /// Reads tokenizers whose ids are equal to the model's, as written by `convert --to huggingface` and by transformers
+  /// since version 5.
   void read_as_they_are() {
     // MarianTokenizer has the ids of vocab.json, and never the ids of its SentencePiece models.
     const auto said = folder_.tokenizer.find("tokenizer_class");
@@ -323,7 +325,8 @@ class TokenizerReader {
       const auto opened = tokenizer::make_tokenizer(kind, {.path = file, .content = content}, own);
       std::vector<std::string> texts;
       for (std::int32_t id = 0; id < opened->size(); ++id) texts.emplace_back(opened->piece(id));
-      // A SentencePiece model of ours may have pieces after the ones that the model knows, as OPUS-MT's have.
+      // A SentencePiece model written by Dragoman may have pieces that the model lacks after the others, as for
+      // OPUS-MT.
       if (kind == tokenizer::FileKind::kSentencePiece)
         texts.resize(std::min(texts.size(), static_cast<std::size_t>(size)));
       Vocabulary vocabulary(std::move(texts), file.string());
@@ -351,7 +354,7 @@ class TokenizerReader {
     read_.joint = std::move(read.spec);
   }
 
-  /// The pieces of a SentencePiece model with the ids of a separate list, and tags of languages after them.
+  /// Reads the pieces of a SentencePiece model with the ids of a separate list, followed by language tags.
   void read_m2m() {
     PieceList pieces = read_vocabulary(folder_, "vocab.json", sequences().source_vocabulary);
     std::int64_t next = 0;
@@ -370,7 +373,7 @@ class TokenizerReader {
     finish_joint(pieces, control);
   }
 
-  /// fairseq's ids of a SentencePiece model: four special tokens, its pieces but for the first three, tags.
+  /// Reads fairseq's ids of a SentencePiece model: four special tokens, its pieces except the first three, and tags.
   void read_moved() {
     const std::string name = folder_.file(kPieceModel).string();
     const auto model =
@@ -403,8 +406,8 @@ class TokenizerReader {
     finish_joint(pieces, control);
   }
 
-  /// Whether the tag of the source's language comes after its end, as in models before mBART-50 and, as it was first
-  /// published, NLLB.
+  /// Returns whether the tag of the source language comes after the source's end, as in models before mBART-50 and in
+  /// the first published version of NLLB.
   bool tags_stand_behind() const {
     if (architecture_.family == Family::kM2M100) {
       const auto legacy = folder_.tokenizer.find("legacy_behaviour");
@@ -432,7 +435,8 @@ class TokenizerReader {
     set_usual_languages();
   }
 
-  /// forced_bos_token_id: a language, which is the target's default, or else a token of every translation.
+  /// Applies forced_bos_token_id: a language, which becomes the default target, or else the first token of every
+  /// translation.
   void force_first_token() {
     for (const Json* config : {&folder_.generation, &folder_.config}) {
       const auto found = config->find("forced_bos_token_id");

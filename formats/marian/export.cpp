@@ -41,7 +41,7 @@ class MarianExport {
     check_positions();
     names_ = {.pre_norm = config.norm == NormPlace::kPre,
               .shares_tables = config.tying == Tying::kAll || config.tying == Tying::kSourceTarget};
-    // The numbers of tied layers as Marian counts them.
+    // The numbers of tied layers in Marian's order.
     const auto& tied = config.decoder_tied_layers;
     for (std::size_t i = 0; i < tied.size(); ++i)
       if (static_cast<std::size_t>(tied[i]) == names_.decoder_numbers.size())
@@ -166,7 +166,7 @@ class MarianExport {
                                  source_name, target_name, search()));
   }
 
-  /// Marian looks for its end and unknown piece by these names.
+  /// Marian identifies its end and unknown piece by these names.
   void require_pieces(const std::vector<std::string>& pieces) const {
     const auto is = [&](std::int32_t id, const char* name) { return pieces.at(static_cast<std::size_t>(id)) == name; };
     require(is(shape_.sequences.end, "</s>") && is(shape_.sequences.unknown, "<unk>"),
@@ -179,7 +179,7 @@ class MarianExport {
     return yaml;
   }
 
-  /// Returns the search settings of the folder; the others have marian-decoder's defaults.
+  /// Returns the search settings of the folder. Other settings have marian-decoder's defaults.
   std::string search() const {
     const core::Json& decoding = exported_.config->decoding;
     std::string yaml;

@@ -33,7 +33,7 @@ bool is_vocabulary(const path& file) {
          ((is_yaml(file) || name.ends_with(".json")) && name.find("voc") != std::string::npos);
 }
 
-/// Files of a folder for which `holds`, by name; none if it cannot be listed.
+/// Returns the files of a folder for which `holds` is true, sorted by name; none if it cannot be listed.
 template <class Predicate>
 std::vector<path> files_where(const path& folder, Predicate holds) {
   std::vector<path> found;
@@ -47,13 +47,13 @@ bool is_configuration(const path& file) {
   return is_yaml(file) && (name.ends_with("decoder.yml") || name.starts_with("config") || name == "decoder.yaml");
 }
 
-/// The configuration of marian-decoder in a folder: by its name.
+/// Returns the configuration of marian-decoder in a folder, recognised by its name.
 path find_configuration(const path& folder) {
   const auto found = files_where(folder, is_configuration);
   return found.empty() ? path() : found.front();
 }
 
-/// A key whose value is a list, or one that stands for a list of one.
+/// Returns the list of a key. A single value counts as a list of one.
 std::vector<core::Json> list_of(const core::Json& value) {
   if (value.is_null()) return {};
   if (!value.is_array()) return {value};
@@ -70,7 +70,7 @@ class Finder {
       folder_ = from_;
       configuration = find_configuration(folder_);
       for (const path& entry : core::list_folder(folder_))
-        if (is_configuration(entry)) is_file_if_there(entry);  // which refuses what is none
+        if (is_configuration(entry)) is_file_if_there(entry);  // throws unless it is a file
     } else {
       folder_ = from_.parent_path();
       if (is_yaml(from_))
@@ -80,7 +80,7 @@ class Finder {
       if (configuration.empty() && is_file(from_.string() + ".decoder.yml"))
         configuration = from_.string() + ".decoder.yml";
     }
-    files_.decoding["suppress_unknown"] = true;  // as Marian does unless it is told otherwise
+    files_.decoding["suppress_unknown"] = true;  // Marian's default
     if (!configuration.empty()) read_configuration(configuration);
     if (files_.model.empty()) find_model();
     read_options();
@@ -93,8 +93,8 @@ class Finder {
     core::require(value.is_string() && !value.get_ref<const std::string&>().empty(), ErrorCode::kBadInput,
                   "{}: expected the name of a file", where);
     const path named = value.get<std::string>();
-    // Models move, and their configurations are of where they were made. What comes from a stranger names no file
-    // outside of the folder.
+    // Models are moved, while their configurations contain the original paths. A foreign configuration must not name a
+    // file outside the folder.
     const bool stays = named.is_relative() && *named.lexically_normal().begin() != "..";
     for (const path& place : {folder_ / (stays ? named : named.filename()), folder_ / named.filename()})
       if (is_file(place)) return place;
@@ -104,7 +104,7 @@ class Finder {
   void read_configuration(const path& file) {
     const std::string name = file.string();
     const core::Json yaml = core::parse_yaml(core::read_regular_file(file, kLongestConfiguration), name);
-    core::OptionReader reader(yaml, name);  // what else it says is of no model
+    core::OptionReader reader(yaml, name);  // other keys are not about the model
     const auto models = list_of(reader.subtree("models"));
     core::require(
         models.size() <= 1, ErrorCode::kUnsupported,
@@ -184,7 +184,7 @@ class Finder {
 
   void find_vocabularies() {
     const path folder = folder_.empty() ? path(".") : folder_;
-    // Pairs of SentencePiece models beside a list of ids only cut text.
+    // Pairs of SentencePiece models next to a list of ids only segment text.
     const auto is_list = [](const path& file) { return is_vocabulary(file) && file.extension() != ".spm"; };
     auto found = files_where(folder, is_list);
     if (found.empty()) found = files_where(folder, is_vocabulary);

@@ -32,10 +32,10 @@ using transformer::Tying;
 
 constexpr const char* kEnd = "</s>";
 constexpr const char* kUnknown = "<unk>";
-/// The longest source of models whose positions are computed; marian-decoder's --max-length is 1000.
+/// The longest source of models with computed positions; marian-decoder's --max-length is 1000.
 constexpr std::int32_t kLongest = 1024;
 
-/// The part of the configuration in a model file that describes the model. The rest is about training.
+/// The part of a model file's configuration that describes the model. The rest is about training.
 class Configuration {
  public:
   Configuration(const std::string& yaml, const std::string& file)
@@ -76,7 +76,7 @@ class Configuration {
   }
   void check(bool holds, std::string_view key, std::string_view message) const { reader_.check(holds, key, message); }
 
-  /// A feature that models here have not.
+  /// Throws if a feature that Dragoman lacks is enabled.
   void require_absent(const std::string& key, const char* what) {
     const core::Json& value = reader_.subtree(key);
     const bool set = (value.is_boolean() && value.get<bool>()) || (value.is_number() && value != 0) ||
@@ -90,7 +90,7 @@ class Configuration {
   core::OptionReader reader_;
 };
 
-/// Without dropout, which is training's.
+/// Returns the operations without dropout, which applies only to training.
 std::string operations(Configuration& configuration, const std::string& key, const char* fallback) {
   std::string text = configuration.text(key, fallback);
   std::erase(text, 'd');
@@ -288,7 +288,7 @@ class Model {
     sequences.end = target_->id(kEnd, "end");
     sequences.unknown = target_->id(kUnknown, "unknown piece");
     special_ = {.unknown = sequences.unknown, .end = sequences.end};
-    // Marian's decoder begins with zeros.
+    // Marian's decoder starts from zeros.
     special_.start = target_->add("<pad>");
     if (joint) source_->add("<pad>");
     sequences.decoder_start = sequences.begin = *special_.start;
@@ -302,7 +302,7 @@ class Model {
     return file.empty() ? piece_tokenizer(vocabulary, special) : fit_tokenizer(file, vocabulary, special);
   }
 
-  /// Chooses the model's tokenizers, or the ones next to a vocabulary that is only a list.
+  /// Selects the model's tokenizers, or the files next to a vocabulary that is only a list.
   void choose_tokenizers() {
     if (!tokenizers_.empty()) return;
     if (is_sentencepiece(files_.source_vocabulary) && is_sentencepiece(files_.target_vocabulary))

@@ -29,7 +29,7 @@ Stored stored_at(const std::byte* bytes, std::size_t index) {
   return value;
 }
 
-/// Before anything is unpacked.
+/// Called before anything is decompressed.
 void require_small_configuration(std::int64_t bytes, const std::string& file) {
   constexpr std::int64_t kMax = std::int64_t{1} << 20;
   core::require(bytes <= kMax, ErrorCode::kBadInput, "{}: its configuration has {} bytes; at most {} are read", file,
@@ -43,7 +43,7 @@ std::string as_text(ZipArchive::Bytes bytes) {
   return text;
 }
 
-/// Activations' multipliers of Bergamot's models, which only products of integers need.
+/// Returns whether the array has multipliers of activations in Bergamot's models, which only integer products need.
 bool is_calibration(std::string_view name) {
   return name.ends_with("_QuantMultA") || name == "decoder_output_state_QuantMult";
 }
@@ -75,7 +75,7 @@ bool MarianFile::recognises(const std::filesystem::path& path) {
     for (const std::string& spelled : {name, name + std::string(kNpy)})
       if (archive.files().contains(spelled) || archive.packed_files().contains(spelled)) return true;
   } catch (const core::Error&) {
-    // Whatever it is.
+    // Any failure means that the file is not recognised.
   }
   return false;
 }
@@ -255,14 +255,14 @@ MarianBin::MarianBin(const std::filesystem::path& path) : file_(path.string()), 
 
 MarianBin::Type MarianBin::type_of(std::uint64_t code, std::string_view name) const {
   switch (code) {
-    case 0x101:  // signed bytes, and unsigned
+    case 0x101:  // signed and unsigned bytes
     case 0x201:
       return Type::kInt8;
     case 0x402:
       return Type::kFloat16;
     case 0x404:
       return Type::kFloat32;
-    case 0x4101:  // Bergamot's
+    case 0x4101:  // from Bergamot
     case 0x10001:
       return Type::kIntgemm8;
     case 0x4102:
@@ -327,7 +327,7 @@ std::vector<std::string> MarianBin::names() const {
 
 bool MarianBin::stored_turned(std::string_view name) const {
   const Type type = get(name).type;
-  // Embeddings are looked up by row, so they stay as they are.
+  // Embeddings are looked up by row, so they are unchanged.
   return (type == Type::kIntgemm8 || type == Type::kIntgemm16) && name.find("Wemb") == std::string_view::npos;
 }
 

@@ -17,7 +17,7 @@ namespace {
 using core::Json;
 using std::filesystem::path;
 
-/// A pair of matrices as the file has it.
+/// A pair of matrices as in the file.
 struct Module {
   std::string name;
   std::int64_t rank = 1;
@@ -29,7 +29,8 @@ std::vector<float> rows_of(const tensor::Tensor& matrix, std::int64_t begin, std
   return {matrix.row<float>(begin), matrix.row<float>(begin) + (end - begin) * matrix.cols};
 }
 
-/// One module for all projections of a weight: their A below one another, and of B the blocks of a diagonal.
+/// Returns one module for all projections of a weight: their A matrices are stacked, and their B matrices are the
+/// blocks of a diagonal.
 Module joined(const WeightAdapter& adapter, std::int64_t rank) {
   Module module{
       own_module_name(adapter.parameter), adapter.projections * rank, rows_of(adapter.a, 0, adapter.a.rows), {}};

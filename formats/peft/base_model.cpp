@@ -11,7 +11,7 @@ namespace {
 using core::ErrorCode;
 using std::filesystem::path;
 
-/// Adapters are added to weights as they were trained.
+/// Adapters must be added to the original weights, not to rounded ones.
 void require_not_rounded(const formats::ModelFolder& folder) {
   const auto weights = formats::SafetensorsFile::open(folder.weights_path());
   for (const formats::StoredTensor& stored : weights.tensors())

@@ -13,7 +13,7 @@
 namespace dragoman::imports {
 
 std::filesystem::path write_peft_example(const std::filesystem::path& folder) {
-  constexpr std::int64_t kWidth = 8, kRank = 2;  // of the BART
+  constexpr std::int64_t kWidth = 8, kRank = 2;  // of the BART model
   std::filesystem::create_directory(folder / "base");
   write_huggingface_example(folder / "base");
   const std::string modules[] = {"model.encoder.layers.0.self_attn.q_proj",

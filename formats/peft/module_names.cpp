@@ -19,7 +19,7 @@ void add_module(std::vector<AdaptedModule>& modules, const std::string& tensor, 
 
 std::map<std::string, std::vector<AdaptedModule>> modules_of_transformer(const transformer::Config& config) {
   std::map<std::string, std::vector<AdaptedModule>> modules;
-  // There, layers with the parameters of others and gated ones have modules that are no share of a weight of ours.
+  // In transformers, tied and gated layers have modules that are not a share of one of Dragoman's weights.
   if (!config.encoder_tied_layers.empty() || !config.decoder_tied_layers.empty() || config.activation.gated)
     return modules;
   for (const PlannedWeight& planned :

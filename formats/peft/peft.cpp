@@ -28,7 +28,7 @@ using core::Json;
 using std::filesystem::path;
 
 constexpr std::uint64_t kLongestConfig = std::uint64_t{1} << 20;
-/// Above any that somebody uses; what is larger is damage.
+/// Larger values than any in use; they indicate a damaged file.
 constexpr std::int64_t kLargestRank = 65536;
 constexpr double kLargestAlpha = 1e9;
 
@@ -45,8 +45,8 @@ const std::set<std::string_view> kReadKeys = {"peft_type",
                                               "layers_to_transform",
                                               "layers_pattern"};
 
-/// Keys that record how the adapters were trained. The others belong to ways to begin and to compute that are refused
-/// by another key.
+/// Keys that record how the adapters were trained, or that belong to methods of initialisation and computation that
+/// another key makes unsupported.
 const std::set<std::string_view> kMeaninglessKeys = {
     "task_type",      "auto_mapping",   "peft_version",     "revision",   "inference_mode",
     "lora_dropout",   "megatron_core",  "loftq_config",     "eva_config", "corda_config",
@@ -71,7 +71,7 @@ class PeftConfig {
     const auto found = json_.find("base_model_name_or_path");
     return found == json_.end() || found->is_null() ? std::string() : found->get<std::string>();
   }
-  /// PEFT would drop the weights of a module that the keys do not select.
+  /// Throws for a module that the keys do not select, because PEFT would drop its weights.
   void require_selected(std::string_view module) const {
     const auto key = selected_.left_out_by(module);
     if (key)
@@ -80,7 +80,7 @@ class PeftConfig {
                  "that the adapters were trained with",
                  file_, *key, shown(std::string(*key).c_str()), core::quote(module));
   }
-  /// The factor by which the product of a module's matrices is multiplied.
+  /// Returns the factor for the product of a module's matrices.
   double scale_of(std::string_view module, std::int64_t rank) const {
     const double expected = of_module("rank_pattern", "r", module);
     require(expected == static_cast<double>(rank),
@@ -101,8 +101,8 @@ class PeftConfig {
   }
   std::string shown(const char* key) const { return core::quote(core::one_line(json_.value(key, Json()))); }
 
-  /// Every other key may change what the adapters are, including keys of PEFT's later versions. A key that is off or
-  /// empty does not.
+  /// Rejects unknown keys, including those of later PEFT versions, since any of them may change the meaning of the
+  /// adapters. A key that is off or empty does not.
   void check_known(const std::string& key, const Json& value) const {
     if (kReadKeys.contains(key) || kMeaninglessKeys.contains(key)) return;
     const bool is_off = value.is_null() || value == false || (value.is_structured() && value.empty());
@@ -128,8 +128,8 @@ class PeftConfig {
                    core::quote(name));
     }
   }
-  /// The value of the first name of the file that is the module's name, or its ending after a dot. The module's endings
-  /// are looked up: going through all names for each module would take the product of both.
+  /// Returns the value for the first name in the file that is the module's name, or its end after a dot. Looks up the
+  /// module's ends, because comparing all names with all modules would take the product of both numbers.
   const Json* value_for(std::string_view module, const char* pattern) const {
     const auto [known, is_new] = patterns_.try_emplace(pattern);
     NamesOfPattern& names = known->second;
@@ -175,7 +175,7 @@ ForeignTensors open_adapters(const path& folder) {
   return tensors;
 }
 
-/// The names of modules that have an A; a tensor that is no part of a pair is an error.
+/// Returns the names of modules that have an A. A tensor that is not part of a pair is an error.
 std::set<std::string> modules_in(const ForeignTensors& tensors) {
   std::set<std::string> modules;
   for (const std::string& name : tensors.names()) {
@@ -256,7 +256,8 @@ class PeftModel final : public formats::OpenedModel {
     return rank;
   }
 
-  /// The modules of a parameter that have adapters, by transformers' names and by ours, which differ.
+  /// Returns the modules of a parameter that have adapters, under the names of transformers and of Dragoman, which
+  /// differ.
   std::vector<AdaptedModule> adapters_of(const nn::Parameter& parameter) const {
     if (!parameter.is_weight) return {};
     std::vector<AdaptedModule> modules;
@@ -298,7 +299,7 @@ class PeftModel final : public formats::OpenedModel {
   std::set<std::string> names_;  ///< of the modules that have adapters
 };
 
-/// Beside the adapters if it is relative and there, else as it is named.
+/// Returns the path relative to the adapters if it is relative and exists there, otherwise the path as given.
 path base_of(const path& folder, const PeftConfig& config, const std::string& option) {
   const path named = option.empty() ? path(config.base()) : path(option);
   config.require(!named.empty(), "base_model_name_or_path is missing; name the model as the import option `base`");

@@ -17,7 +17,7 @@ constexpr const char* kExcluded = "exclude_modules";
 constexpr const char* kLayers = "layers_to_transform";
 constexpr const char* kLayersPattern = "layers_pattern";
 
-/// Whether a regular expression is a plain name. A dot in one is any character, but names have dots there.
+/// Returns whether a regular expression is a plain name. A dot in it matches any character, but names have dots there.
 bool is_plain(std::string_view name) {
   return std::ranges::all_of(name,
                              [](unsigned char byte) { return std::isalnum(byte) != 0 || byte == '_' || byte == '.'; });
@@ -100,8 +100,8 @@ bool SelectedModules::holds(const NameList& list, std::string_view module) {
   return false;
 }
 
-/// If a name has several indices, as "block.0.layer.1" does, PEFT takes the first since 0.19, and took the last before.
-/// A module that some version of PEFT selects is selected.
+/// If a name has several indices, as in "block.0.layer.1", PEFT uses the first one since 0.19, and the last one in
+/// earlier versions. A module counts as selected if any version of PEFT selects it.
 bool SelectedModules::has_selected_layer(std::string_view module) const {
   return any_layer(module, [&](std::string_view list, std::int64_t index) {
     return (layer_lists_.empty() || layer_lists_.contains(list)) && layers_->contains(index);
@@ -111,7 +111,7 @@ bool SelectedModules::has_selected_layer(std::string_view module) const {
 std::optional<std::string_view> SelectedModules::left_out_by(std::string_view module) const {
   if (!excluded_.any && holds(excluded_, module)) return kExcluded;
   if (!targets_.any && !holds(targets_, module)) return kTargets;
-  // PEFT asks for the layer only where a name of the list is an ending.
+  // PEFT checks the layer only if a name in the list matched the end of the module's name.
   const bool named_whole = !targets_.any && targets_.names.contains(module);
   if (layers_ && !named_whole && !has_selected_layer(module)) return kLayers;
   return std::nullopt;

@@ -27,7 +27,7 @@ class TokenizerExport {
     return joint.empty() ? !source.empty() && source.kind() == kind && target.kind() == kind : joint.kind() == kind;
   }
 
-  /// Writes a tokenizer.json that adds the end after a text; for Dragoman, its file need not do so.
+  /// Writes a tokenizer.json that adds the end after a text. Dragoman's own file need not do so.
   void write_fast(const std::string& tokenizer_json) const {
     nlohmann::json json = nlohmann::json::parse(tokenizer_json);
     const std::string end = source_piece(sequences_.end);
@@ -68,7 +68,7 @@ class TokenizerExport {
     core::write_file(folder_ / name, text + "\n}\n");
   }
 
-  /// Texts that spell a special token stay text, and nothing is taken out of what is decoded.
+  /// Texts that spell a special token stay text, and decoding does not clean up anything.
   void write_config(Json config) const {
     config["eos_token"] = source_piece(sequences_.end);
     config["unk_token"] = source_piece(sequences_.unknown);
@@ -87,7 +87,7 @@ class TokenizerExport {
   const std::filesystem::path& folder_;
 };
 
-/// Null: the model has no such form.
+/// Returns nullopt if a tokenizer.json cannot represent the model.
 std::optional<std::string> sentencepiece_as_json(const TokenizerSpec& spec, const tokenizer::Tokenizer& opened) {
   const auto definition =
       tokenizer::parse_any_tokenizer_file("spiece.model", spec.content, {.kind = FileKind::kSentencePiece});

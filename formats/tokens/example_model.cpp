@@ -39,7 +39,7 @@ ExampleModel::ExampleModel() {
   nn::ParameterStore& store = model_->parameters();
   store.allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);
   store.initialise(1);
-  // It starts from zeros, as Marian's models do.
+  // It starts from zeros, like Marian's models.
   tensor::Tensor& table = store.find("embedding.weight")->value;
   std::fill_n(table.as<float>() + 9 * table.cols, table.cols, 0.0F);
   store.find("output.bias")->value.as<float>()[9] = -10000;

@@ -24,8 +24,8 @@ bool all_of(std::string_view text, int (*holds)(int)) {
   return std::ranges::all_of(text, [&](char c) { return holds(static_cast<unsigned char>(c)) != 0; });
 }
 
-/// OPUS-MT's >>fra<<, M2M-100's __fr__, NLLB's fra_Latn. mBART's fr_XX is not among them: SentencePiece models have
-/// pieces of that shape which are text.
+/// Returns whether the piece is a tag like OPUS-MT's >>fra<<, M2M-100's __fr__ or NLLB's fra_Latn. mBART's fr_XX is
+/// excluded, because SentencePiece models have pieces of that form which are text.
 bool is_language_tag(std::string_view piece) {
   if (piece.size() > 4 && piece.starts_with(">>") && piece.ends_with("<<")) return true;
   if (piece.size() > 4 && piece.starts_with("__") && piece.ends_with("__")) return true;
@@ -43,7 +43,7 @@ tokenizer::TokenizerSpec fit_sentencepiece(const path& file, const std::string& 
     if (is_language_tag(piece)) list.pieces.back().type = tokenizer::UnigramPiece::Type::kControl;
   }
   tokenizer::RenumberedModel renumbered = tokenizer::renumber_sentencepiece(content, list, file.string());
-  // Of the wrong language pair's model next to nothing is listed.
+  // If the model is for another language pair, almost nothing is listed.
   const std::size_t known = list.pieces.size() - std::min(list.pieces.size(), renumbered.lacking);
   core::require(renumbered.beyond <= 4 * known + 64, ErrorCode::kBadInput,
                 "{}: of its pieces {} are not in {}, which has {}; it belongs to another model", file.string(),
@@ -63,7 +63,7 @@ tokenizer::TokenizerSpec fit_tokenizer_json(const path& file, std::string conten
   };
   auto opened = open();
   if (opened->size() < vocabulary.size()) {
-    // Pieces that the file has not: made up, or padding of the table.
+    // Pieces that the file lacks: added by the importer, or padding of the table.
     core::Json json = core::parse_json(content, file.string(), core::EqualKeys::kLastCounts);
     for (std::int32_t id = opened->size(); id < vocabulary.size(); ++id)
       json["added_tokens"].push_back({{"id", id},
@@ -89,7 +89,7 @@ tokenizer::TokenizerSpec fit_tokenizer_json(const path& file, std::string conten
   return {.content = std::move(content)};
 }
 
-/// The first of these names that the folder has.
+/// Returns the first of these names that exists in the folder.
 path first_of(const path& folder, std::initializer_list<const char*> names) {
   std::error_code ignored;
   for (const char* name : names)

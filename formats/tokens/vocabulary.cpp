@@ -18,7 +18,7 @@ using core::Quoted;
 
 constexpr std::uint64_t kLargestFile = std::uint64_t{64} << 20;
 
-/// If each line ends in CR, that is no part of them.
+/// If every line ends in CR, the CR is removed.
 std::vector<std::string> lines_of(const std::filesystem::path& path) {
   const std::string text = core::read_regular_file(path, kLargestFile);
   std::vector<std::string> lines;
@@ -146,7 +146,7 @@ void Vocabulary::swap(std::int32_t one, std::int32_t other) {
 }
 
 void Vocabulary::fill_up_to(std::int64_t rows, const std::string& where) {
-  // The message counts as a reader of the file does.
+  // The message uses the numbers that a reader of the file sees.
   const auto counted = [&] {
     std::string text = fmt::format("{}: has {} pieces", name_, listed_);
     for (std::size_t id = listed_; id < pieces_.size(); ++id) text += fmt::format(", without {}", Quoted{pieces_[id]});
@@ -155,8 +155,8 @@ void Vocabulary::fill_up_to(std::int64_t rows, const std::string& where) {
   if (size() > rows)
     core::fail(ErrorCode::kBadInput, "{}, but the model's table {} has {} rows{}", counted(), where, rows,
                pieces_.size() > listed_ ? ", and each missing piece needs one" : "");
-  // Tables are padded to a multiple of 8 or of a larger power of two, or have a few rows more. Anything else is a list
-  // that was cut, or another model's list, with which the model would translate into rubbish.
+  // Tables are padded to a multiple of 8 or of a larger power of two, or have a few additional rows. In any other case,
+  // the list is truncated or belongs to another model, and translations would be garbage.
   constexpr std::int64_t kMultiple = 8;
   constexpr std::int64_t kMaxPadding = 512;
   const std::int64_t padding = rows - size();

@@ -25,7 +25,7 @@ constexpr std::string_view kDefaultDict = "collections.defaultdict";
 constexpr std::size_t kMaxDimensions = 16;
 constexpr std::size_t kLongestKey = 64;
 
-/// The storage that "torch.FloatStorage" and its like name; empty: none.
+/// Returns the storage for names like "torch.FloatStorage", or an empty string.
 std::string_view storage_of(std::string_view name) {
   constexpr std::string_view kModule = "torch.";
   if (!name.starts_with(kModule)) return {};
@@ -33,7 +33,7 @@ std::string_view storage_of(std::string_view name) {
   return found == nullptr ? std::string_view() : found->name;
 }
 
-/// torch.float32 and its like stand in configurations and are data.
+/// Returns whether the name is data in configurations, such as torch.float32.
 bool is_plain_name(std::string_view name) {
   constexpr std::array<std::string_view, 9> kTypes{"torch.float32", "torch.float16", "torch.bfloat16",
                                                    "torch.float64", "torch.int64",   "torch.int32",
@@ -41,8 +41,8 @@ bool is_plain_name(std::string_view name) {
   return std::ranges::find(kTypes, name) != kTypes.end();
 }
 
-/// Classes of fairseq's and omegaconf's configurations, whose objects are read as their attributes, and what these
-/// refer to. Nothing of them is ever run.
+/// Returns whether the name is a class of fairseq's or omegaconf's configurations, whose objects are read as their
+/// attributes, or a class that these use. None of them is ever run.
 bool is_of_configuration(std::string_view name) {
   constexpr std::array<std::string_view, 10> kNames{
       "argparse.Namespace", "typing.Any",        "__builtin__.dict", "__builtin__.list", "__builtin__.int",
@@ -51,10 +51,10 @@ bool is_of_configuration(std::string_view name) {
          std::ranges::find(kNames, name) != kNames.end();
 }
 
-/// Of a class with its module.
+/// The maximum length of a class name with its module.
 constexpr std::size_t kLongestName = 1024;
 
-/// The stack machine that a pickle is a program for.
+/// The stack machine that runs a pickle.
 class PickleMachine {
  public:
   PickleMachine(std::span<const std::byte> bytes, const std::string& name, std::deque<PickleValue>& values)
@@ -152,7 +152,7 @@ class PickleMachine {
     list.insert(list.end(), items.begin(), items.end());
   }
 
-  /// Little-endian, in two's complement, of up to 8 bytes.
+  /// Reads a little-endian integer in two's complement of up to 8 bytes.
   std::int64_t long_integer() {
     const auto size = number<std::uint8_t>();
     check(size <= 8, "has an integer of more than 64 bits");
@@ -161,7 +161,7 @@ class PickleMachine {
     for (std::size_t i = digits.size(); i-- > 0;) value = value << 8U | static_cast<unsigned char>(digits[i]);
     return static_cast<std::int64_t>(value);
   }
-  /// Big-endian.
+  /// Reads a big-endian float.
   double binary_float() {
     std::string digits(take(8));
     std::ranges::reverse(digits);
@@ -170,7 +170,7 @@ class PickleMachine {
     return value;
   }
 
-  /// A name is pushed if it is known, so that what is refused is refused before anything could come of it.
+  /// Pushes a known name. Any other name is an error, before it can have an effect.
   void push_global(std::string name) {
     if (storage_of(name).empty() && !is_plain_name(name) && name != kTensor && name != kParameter &&
         name != kOrderedDict && name != kDefaultDict && !is_of_configuration(name))
@@ -225,20 +225,20 @@ class PickleMachine {
     } else if (function->name == kDefaultDict) {
       push(PickledDict{});
     } else if (is_of_configuration(function->name)) {
-      // A member of an enumeration is made of its value.
+      // A member of an enumeration is represented by its value.
       if (arguments->items.size() == 1) return stack_.push_back(const_cast<Ref>(arguments->items[0]));
       push(PickledDict{});
     } else {
       refuse("calls " + core::quote(function->name) + ", which is not to be called here");
     }
   }
-  /// Of a dictionary that was just made the attributes, which are those of a Namespace and nothing that anybody needs
-  /// of an OrderedDict (`_metadata`).
+  /// Sets the attributes of a new dictionary. They are kept for a Namespace, and ignored for an OrderedDict, where they
+  /// are irrelevant (`_metadata`).
   void build() {
     auto* attributes = std::get_if<PickledDict>(&pop()->value);
     auto& object = container<PickledDict>("sets the state of what has none");
     check(attributes != nullptr, "a state is no dictionary");
-    // Moved, since a copy for each of many objects would take more memory than any file.
+    // Moved, since copies for many objects would take more memory than any file.
     if (namespaces_.contains(top()) && attributes != &object) object.items = std::move(attributes->items);
   }
   void new_object() {
@@ -246,7 +246,7 @@ class PickleMachine {
     check(top()->as<PickledDict>() != nullptr, "makes an object of a class that is none");
     namespaces_.insert(top());
   }
-  /// ('storage', type, key, place, elements).
+  /// Reads ('storage', type, key, place, elements).
   void push_storage() {
     const Ref id = pop();
     const auto* parts = id->as<PickledTuple>();
@@ -273,7 +273,7 @@ class PickleMachine {
   std::unordered_set<PickleRef> namespaces_;
 };
 
-// The names of the opcodes are those of Python's pickletools.
+// The names of the opcodes are those in Python's pickletools.
 
 bool PickleMachine::step_value(std::uint8_t opcode) {
   switch (opcode) {
@@ -398,7 +398,7 @@ void PickleMachine::step(std::uint8_t opcode) {
 PickleRef PickleValue::at(std::string_view key) const {
   const auto* dictionary = as<PickledDict>();
   if (dictionary == nullptr) return nullptr;
-  // The last of equal keys counts, as in Python.
+  // Of duplicate keys, the last one counts, as in Python.
   for (auto item = dictionary->items.rbegin(); item != dictionary->items.rend(); ++item)
     if (const auto* text = item->first->as<std::string>(); text != nullptr && *text == key) return item->second;
   return nullptr;

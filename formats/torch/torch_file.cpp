@@ -17,9 +17,9 @@ namespace {
 
 using core::ErrorCode;
 
-/// Real ones have some hundred bytes for each tensor.
+/// Real pickles have some hundred bytes for each tensor.
 constexpr std::size_t kLongestPickle = std::size_t{8} << 20;
-/// Protocol 2 and the number that torch puts first: LONG1 of 10 bytes.
+/// Protocol 2 and torch's magic number: LONG1 of 10 bytes.
 constexpr std::array<unsigned char, 6> kOldForm{0x80, 0x02, 0x8A, 0x0A, 0x6C, 0xFC};
 
 bool is_of_old_form(std::span<const std::byte> bytes) noexcept {
@@ -32,7 +32,7 @@ const TorchStorage& storage_type(std::string_view name) {
   return *found;
 }
 
-/// Nothing: it overflows.
+/// Returns nullopt on overflow.
 std::optional<std::int64_t> count_elements(const std::vector<std::int64_t>& shape) {
   std::int64_t count = 1;
   for (const std::int64_t size : shape)
@@ -40,7 +40,7 @@ std::optional<std::int64_t> count_elements(const std::vector<std::int64_t>& shap
   return count;
 }
 
-/// The last element that is reached, from the beginning of the storage; nothing: it overflows.
+/// Returns the last element used, relative to the beginning of the storage, or nullopt on overflow.
 std::optional<std::int64_t> last_element(const PickledTensor& tensor) {
   std::int64_t last = tensor.offset;
   for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
@@ -52,7 +52,7 @@ std::optional<std::int64_t> last_element(const PickledTensor& tensor) {
   return last;
 }
 
-/// The elements of a tensor in row order, from a given one on.
+/// Iterates over the elements of a tensor in row order, from a given one on.
 class StridedWalk {
  public:
   StridedWalk(const PickledTensor& tensor, std::int64_t first)
@@ -79,7 +79,7 @@ class StridedWalk {
   std::int64_t at_;
 };
 
-/// The folder in which an archive of torch has everything: the name of what was saved.
+/// Returns the folder that contains everything in a torch archive: the name of the saved file.
 std::string folder_of(const ZipArchive& archive) {
   for (const auto& [file, content] : archive.files())
     if (file == "data.pkl" || file.ends_with("/data.pkl")) return file.substr(0, file.size() - 8);
@@ -118,7 +118,7 @@ struct TorchFile::State {
     return *found;
   }
 
-  /// The same, with its sum, which is compared once.
+  /// Returns the storage after verifying its checksum, which is done once.
   std::span<const std::byte> sound_storage(const PickledTensor& tensor, const std::string& place) const {
     const std::span<const std::byte> bytes = storage(tensor, place);
     const std::lock_guard lock(mutex);
@@ -135,7 +135,7 @@ struct TorchFile::State {
   std::string folder;
   Pickle pickle;
   mutable std::mutex mutex;
-  mutable std::set<std::string> sound;  ///< storages whose sums are right
+  mutable std::set<std::string> sound;  ///< storages whose checksums are verified
 };
 
 TorchFile TorchFile::open(const std::filesystem::path& path) {

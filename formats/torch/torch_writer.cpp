@@ -5,7 +5,7 @@
 namespace dragoman::imports {
 namespace {
 
-// Opcodes by the names of Python's pickletools.
+// Opcodes with their names in Python's pickletools.
 constexpr std::string_view kProto2{"\x80\x02", 2};
 constexpr std::string_view kEmptyDict = "}";
 constexpr std::string_view kMark = "(";

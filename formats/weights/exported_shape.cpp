@@ -13,11 +13,11 @@ namespace {
 
 using core::ErrorCode;
 
-/// As kNeverWritten, or what others put there.
+/// The threshold for kNeverWritten and for similar values of other writers.
 constexpr float kHardlyWritten = -1000;
 
-/// Whether the decoder's start token is a row of zeros at the end that is never written: what an import of a model that
-/// starts from zeros makes of it.
+/// Returns whether the decoder's start token is a final row of zeros that is never generated. Importing a model that
+/// starts from zeros adds such a row.
 bool starts_from_zeros(const ExportedModel& exported, const transformer::Config& config) {
   const nn::SequenceSpec& sequences = exported.model->spec();
   if (!config.output_bias || sequences.decoder_start != sequences.target_vocabulary - 1) return false;

@@ -133,7 +133,7 @@ void add_torch(ForeignTensors& tensors, const TorchFile& opened, std::string_vie
       core::fail(ErrorCode::kBadInput, "{}: the state dict has {}, which is no tensor", file,
                  name == nullptr ? "a key that is no text" : core::quote(*name));
     opened.check(**held, *name);
-    // Checked: no tensor has more elements than the file has bytes, but any number of them may share a storage.
+    // No tensor has more elements than the file has bytes (checked), but any number of tensors may share a storage.
     unfolded += static_cast<std::uint64_t>(count_of((*held)->shape)) * sizeof(float);
     require_proportion(file, opened.size(), unfolded);
     tensors.add(*name, {.file = file,

@@ -8,7 +8,7 @@ namespace dragoman::imports {
 std::optional<SinusoidKind> recognise_sinusoids(std::span<const float> table, std::int64_t width, double tolerance) {
   constexpr std::int64_t kOffsets = 3;  // 2 is fairseq's
   const std::int64_t rows = static_cast<std::int64_t>(table.size()) / width;
-  // A look at the first rows spares making whole tables.
+  // Comparing the first rows avoids computing whole tables.
   for (const bool whole : {false, true}) {
     const std::int64_t compared = whole ? rows : std::min<std::int64_t>(rows, 4);
     std::optional<SinusoidKind> found;

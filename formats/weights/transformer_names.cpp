@@ -50,7 +50,7 @@ const char* parameter_name(NormKind kind) {
   return "";
 }
 
-/// The parameters as transformer::TransformerModel and its variants name them.
+/// Plans the parameters under their names in transformer::TransformerModel and its variants.
 class Planner {
  public:
   Planner(const TransformerShape& shape, const TransformerNames& names)

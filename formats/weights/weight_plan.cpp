@@ -14,20 +14,20 @@ namespace {
 
 using core::ErrorCode;
 
-/// The shape that a part has in the file.
+/// Returns the shape of a part in the file.
 ForeignWeights::Shape part_shape(const PlannedWeight& planned, const WeightPart& part) {
   if (planned.is_vector) return {planned.share()};
   if (part.turned) return {planned.cols, planned.share()};
   return {planned.share(), planned.cols};
 }
 
-/// Vectors are [n], [1, n] or [n, 1], as toolkits have it.
+/// Vectors may be [n], [1, n] or [n, 1], as toolkits store them.
 bool same_shape(const ForeignWeights::Shape& found, const ForeignWeights::Shape& wanted) {
   if (wanted.size() != 1) return found == wanted;
   return count_of(found) == wanted.front() && std::ranges::count_if(found, [](auto d) { return d != 1; }) <= 1;
 }
 
-/// Faults of one kind for a message.
+/// The faults of one kind, for a message.
 class FaultList {
  public:
   explicit FaultList(const char* what) : what_(what) {}
@@ -46,7 +46,7 @@ class FaultList {
   std::vector<std::string> shown_;
 };
 
-/// out [rows, cols] = values [cols, rows] turned.
+/// Transposes: out [rows, cols] = values [cols, rows].
 void turn(std::span<const float> values, std::int64_t rows, std::int64_t cols, float* out) {
   constexpr std::int64_t kBlock = 16;  // so that both sides stay in the first-level cache
   for (std::int64_t r = 0; r < rows; r += kBlock)
@@ -95,7 +95,7 @@ void add_saturated(std::uint64_t& sum, std::uint64_t more) {
   if (__builtin_add_overflow(sum, more, &sum)) sum = UINT64_MAX;
 }
 
-/// A stored tensor counts once as stored, and as unfolded each time that it is read.
+/// A stored tensor counts once as stored, and as unfolded each time it is read.
 void check_proportion(const WeightPlan& plan, const ForeignWeights& weights) {
   std::uint64_t stored = 0;
   for (const std::string& name : weights.names())

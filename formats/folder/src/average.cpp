@@ -53,7 +53,7 @@ std::vector<SafetensorsFile> open_all(const std::vector<path>& inputs) {
   return files;
 }
 
-/// The tensors of a file in the order in which they can be written: the file's own, but wider types first.
+/// Returns the tensors of a file in an order in which they can be written: the file's order, but wider types first.
 std::vector<StoredTensor> writable_order(const SafetensorsFile& file) {
   std::vector<StoredTensor> tensors = file.tensors();
   std::stable_sort(tensors.begin(), tensors.end(), [](const StoredTensor& a, const StoredTensor& b) {
@@ -66,7 +66,7 @@ tensor::Tensor view(std::vector<double>& values, std::int64_t count) {
   return {values.data(), 1, count, count, tensor::DType::kF64, tensor::Device::kCpu};
 }
 
-/// Writes the mean of one tensor in pieces, so that memory does not grow with the model.
+/// Writes the mean of one tensor in blocks, so that memory does not grow with the model.
 void write_mean(const std::vector<SafetensorsFile>& files, const StoredTensor& expected, SafetensorsWriter& writer) {
   constexpr std::int64_t kPiece = 1 << 16;
   std::vector<double> sums(kPiece);
@@ -98,10 +98,10 @@ void require_same_file(const path& first, const path& other, std::string_view na
 }
 
 void require_same_configuration(const OpenedModel& first, const OpenedModel& other) {
-  // As a tree, since the order of keys and the layout mean nothing.
+  // Compared as a tree, since the order of keys and the layout are irrelevant.
   ModelConfig expected = first.config();
   ModelConfig found = other.config();
-  // How each is best searched is not how the mean is; it has what the first one says.
+  // The search defaults may differ. The mean has the ones of the first model.
   expected.decoding = found.decoding = core::Json::object();
   core::require(to_json(found) == to_json(expected), ErrorCode::kBadInput,
                 "{}: config.json says something else than in {}; only models of one architecture can be averaged",

@@ -60,7 +60,7 @@ bool is_partial(const std::string& name) {
   return name.ends_with(core::kPartialSuffix);
 }
 
-/// Names of the files that the sums should cover, sorted.
+/// Returns the sorted names of the files that the sums must cover.
 std::set<std::string> files_in(const path& folder) {
   std::set<std::string> names;
   for (const std::filesystem::path& entry : core::list_folder(folder)) {
@@ -75,13 +75,14 @@ bool is_digest(std::string_view text) {
   return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// A name that a file of the folder can have, and that cannot lead out of it.
+/// Returns whether the name can belong to a file of the folder and does not lead out of it.
 bool is_plain_name(std::string_view name) {
   return !name.empty() && name.size() <= NAME_MAX && name.find('\0') == std::string_view::npos && name != "." &&
          name != ".." && name.find('/') == std::string_view::npos;
 }
 
-/// Name and digest of every line: 64 digits, a space, a space or an asterisk (for sha256sum's binary mode), the name.
+/// Returns name and digest from every line: 64 digits, a space, a space or an asterisk (sha256sum's binary mode), the
+/// name.
 std::map<std::string, std::string> read_sums(const path& file) {
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 20;
   std::map<std::string, std::string> sums;
@@ -122,8 +123,8 @@ std::string sha256_of(std::string_view bytes) {
 }
 
 std::string sha256_of_file(const path& file) {
-  // Neither through core::InputFile, which would decompress, nor mapped: a file that is cut short meanwhile would end
-  // the program.
+  // Read neither through core::InputFile, which would decompress, nor mapped: truncating the file in the meantime would
+  // terminate the program.
   const std::unique_ptr<std::FILE, CloseFile> stream(std::fopen(file.c_str(), "rbe"));
   int error = errno;
   core::require(stream != nullptr, ErrorCode::kIo, "{}: cannot open for reading: {}", file.string(),

@@ -11,9 +11,9 @@ namespace {
 
 using tensor::DType;
 
-/// Rounds to odd: to the neighbour with the odd last bit unless the value is exact. Going on to a type with at least
-/// two bits less, the final rounding is then as if it had been made in one step (Boldo & Melquiond 2008); two roundings
-/// to nearest would not be.
+/// Rounds to odd: unless the value is exact, to the neighbour whose last bit is odd. If the target type has at least
+/// two bits less, the final rounding is then equal to a single rounding (Boldo & Melquiond 2008). Rounding to nearest
+/// twice would not be.
 float round_to_odd(double value) {
   const auto nearest = static_cast<float>(value);
   const auto bits = std::bit_cast<std::uint32_t>(nearest);

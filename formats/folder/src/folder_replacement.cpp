@@ -16,7 +16,7 @@ namespace {
 using core::ErrorCode;
 using std::filesystem::path;
 
-/// What an OutputFile that was killed may leave.
+/// Suffixes of files that a killed OutputFile may leave.
 constexpr std::string_view kLeftovers[] = {"", core::kPartialSuffix};
 
 bool is_model_file(const path& entry) {
@@ -39,7 +39,7 @@ void require_nothing_foreign(const path& folder) {
                   core::quote(entry.filename().string()));
 }
 
-/// Removes the files of a model, then the folder if nothing else is in it.
+/// Removes the files of a model, and then the folder if it is empty.
 void remove_model(const path& folder) noexcept {
   try {
     std::error_code ignored;
@@ -48,7 +48,7 @@ void remove_model(const path& folder) noexcept {
         std::filesystem::remove(folder / (std::string(name) += suffix), ignored);
     std::filesystem::remove(folder, ignored);
   } catch (const std::bad_alloc&) {
-    // What cannot be removed now is removed by the next one who writes this folder.
+    // The next writer of this folder removes the rest.
   }
 }
 

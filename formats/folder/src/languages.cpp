@@ -21,7 +21,7 @@ using Ids = std::vector<std::int32_t>;
 
 constexpr std::size_t kMaxTags = 64;
 
-/// A list of ids of one side's vocabulary.
+/// Reads a list of ids of one side's vocabulary.
 Ids read_ids(core::OptionReader& options, const char* key, std::int64_t vocabulary, std::int32_t end) {
   Ids ids;
   if (!options.has(key)) return ids;
@@ -50,7 +50,7 @@ std::string list_near(const LanguageTable& table, std::string_view language) {
   const std::string nearest = core::nearest_name(language, names);
   std::vector<std::string> shown;
   if (!nearest.empty()) shown.push_back(nearest);
-  // Codes of one language in several scripts or countries, and "de" for "deu_Latn", begin alike.
+  // Codes of one language in several scripts or countries have a common prefix, and so do "de" and "deu_Latn".
   constexpr std::size_t kShown = 8;
   for (const std::size_t length : {std::size_t{3}, std::size_t{2}, std::size_t{0}})
     for (const std::string& name : names)
@@ -60,7 +60,7 @@ std::string list_near(const LanguageTable& table, std::string_view language) {
   return fmt::format("{}{}", fmt::join(shown, ", "), names.size() > shown.size() ? ", ..." : "");
 }
 
-/// nullptr: it need not be known.
+/// Returns nullptr if the language does not matter.
 const LanguageTags* tags_of(const LanguageTable& table, std::string_view said, const std::string& usual,
                             std::string_view side, bool matters) {
   const std::string_view language = said.empty() ? std::string_view(usual) : said;

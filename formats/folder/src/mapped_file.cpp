@@ -22,7 +22,7 @@ namespace {
 
 using core::ErrorCode;
 
-/// A mapping and its file, for signal handlers: they take no lock and no memory.
+/// A mapping and its file, for signal handlers, which must not lock or allocate.
 struct Mapping {
   std::atomic<bool> is_taken = false;
   std::atomic<const std::byte*> begin = nullptr;  ///< nullptr until the other members are set
@@ -30,7 +30,7 @@ struct Mapping {
   std::array<char, 256> name{};
 };
 
-/// Mappings beyond these have no name in a message.
+/// Messages cannot name the files of further mappings.
 std::array<Mapping, 1024> mappings;
 
 void note_mapping(std::span<const std::byte> bytes, const std::string& file) {
@@ -67,7 +67,7 @@ std::span<const std::byte> map(int fd, const std::string& name) {
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
   core::require_no_nul(path);
-  // Without O_NONBLOCK, opening a named pipe would wait for a writer before it could be refused.
+  // Without O_NONBLOCK, opening a named pipe would wait for a writer before it could be rejected.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   core::require(fd >= 0, ErrorCode::kIo, "{}: cannot open for reading: {}; check the path and its permissions",
                 path.string(), std::strerror(errno));

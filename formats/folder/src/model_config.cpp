@@ -25,7 +25,7 @@ bool is_plain_name(const std::string& name, std::string_view marks) {
   return name.size() <= 100 && std::all_of(name.begin(), name.end(), allowed);
 }
 
-/// A plugin is looked up as a file in a folder of plugins: its name must not be a path.
+/// The name of a plugin must not be a path, because it is looked up as a file in a folder of plugins.
 std::string read_plugin_name(core::OptionReader& options) {
   std::string name = options.get("plugin", "");
   options.check(is_plain_name(name, "_-"), "plugin", "must be the plain name of a plugin: letters, digits, _ and -");

@@ -26,7 +26,7 @@ using core::quote;
 using Path = std::filesystem::path;
 using tokenizer::Tokenizer;
 
-/// Reads the tokenizer.json of a model folder. A folder may come from anywhere: a pipe in it might never end.
+/// Reads the tokenizer.json of a model folder. The folder may come from anywhere, and a pipe in it might never end.
 std::unique_ptr<Tokenizer> load_native_tokenizer(const Path& file) {
   std::error_code ignored;
   const auto type = std::filesystem::status(file, ignored).type();
@@ -73,7 +73,7 @@ TokenizerOfFile open_tokenizer(const Path& folder, TokenizerSide side, const Mod
 
 bool names_joint_tokenizer(const Path& folder, const ModelConfig& config) {
   if (config.tokenizers) return config.tokenizers->joint;
-  // Any kind of file counts. If the tokenizers of both sides are missing too, the error names the joint one.
+  // Any type of file counts. If the tokenizers of both sides are missing too, the error names the joint one.
   std::error_code ignored;
   return std::filesystem::symlink_status(folder / ModelFiles::kTokenizer, ignored).type() !=
              std::filesystem::file_type::not_found ||
@@ -148,7 +148,7 @@ std::optional<StoredTokenizers> tokenizers_to_name(const ModelFolderContent& con
   return StoredTokenizers{source.without_content(), target.without_content(), joint};
 }
 
-/// Throws if the reason is known why a folder has no config.json.
+/// Throws an error with the reason why a folder has no config.json, if it is known.
 void explain_missing_config(const Path& folder) {
   std::error_code ignored;
   const std::string models = describe_models_within(folder, is_model_folder);
@@ -265,7 +265,7 @@ void ModelFolder::load_values(nn::Seq2SeqModel& model, const LoadOptions& option
 
 namespace {
 
-/// Folders of Hugging Face Transformers have files with these names, and never a format_version. A file that cannot be
+/// Folders of Hugging Face Transformers have files with these names, but never a format_version. A file that cannot be
 /// read may be Dragoman's: opening it reports the error.
 bool is_config_of_transformers(const Path& file) {
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 20;
@@ -299,9 +299,9 @@ void write_model_folder(const Path& target, const ModelFolderContent& content) {
   write_tokenizers(content, folder);
   if (!content.shortlist.empty()) core::write_file(folder / ModelFiles::kShortlist, content.shortlist);
   core::write_file(folder / ModelFiles::kCard, content.card);
-  ModelFolder::open(folder, content.opener);  // A folder that it refuses must not be written.
+  ModelFolder::open(folder, content.opener);  // a folder that it rejects must not be written
   const nn::ParameterStore& parameters = content.model->parameters();
-  // The folder's sums vouch for its weights. Streamed ones are checked as they come.
+  // The folder's sums certify its weights. Streamed weights are checked when they are written.
   if (!content.values) parameters.require_finite(target.string());
   if (content.values)
     save_streamed_parameters(folder / ModelFiles::kWeights, parameters, content.values, content.values_from,
@@ -329,7 +329,7 @@ void copy_model_file(const Path& from, const Path& to) {
   output.commit();
 }
 
-/// A copy with another configuration, and with another shortlist unless that is empty.
+/// Writes a copy with another configuration and, unless it is empty, another shortlist.
 void write_changed_copy(const Path& source, const Path& output, const ModelConfig& config, std::string_view shortlist,
                         const TokenizerOpener& opener) {
   core::require_not_in_the_way(source, output);
@@ -346,7 +346,7 @@ void write_changed_copy(const Path& source, const Path& output, const ModelConfi
   if (!shortlist.empty()) core::write_file(folder / ModelFiles::kShortlist, shortlist);
   core::write_file(folder / ModelFiles::kCard, card_of(source));
   core::write_file(folder / ModelFiles::kConfig, to_json(config).dump(2) + "\n");
-  ModelFolder::open(folder, opener);  // A folder that it refuses must not be written.
+  ModelFolder::open(folder, opener);  // a folder that it rejects must not be written
   write_checksums(folder);
   replacement.commit();
 }
@@ -354,7 +354,7 @@ void write_changed_copy(const Path& source, const Path& output, const ModelConfi
 }  // namespace
 
 FolderState::FolderState(Path folder) : folder_(std::move(folder)) {
-  load_model_config(folder_);  // gives the reason if there is none
+  load_model_config(folder_);  // throws with the reason if there is none
   content_ = read();
 }
 

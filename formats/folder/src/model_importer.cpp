@@ -60,7 +60,7 @@ std::unique_ptr<OpenedModel> open_with(const ModelImporter& importer, const std:
   core::OptionReader own(options, fmt::format("options of the importer {}", importer.name));
   std::unique_ptr<OpenedModel> opened = importer.make(path, own);
   own.finish();
-  // By the same rules as a folder's own.
+  // The configuration must satisfy the same rules as the one of a model folder.
   read_model_config(to_json(opened->config()), path.string());
   return opened;
 }

@@ -20,7 +20,7 @@ namespace {
 using core::ErrorCode;
 using core::Json;
 
-/// Far more than anybody wants to wait for.
+/// More sentences would take unreasonably long.
 constexpr std::size_t kMaxSentences = 4096;
 
 class SentenceReader {

@@ -24,7 +24,7 @@ std::string describe_models_within(const std::filesystem::path& folder,
   }
   if (names.empty()) return {};
   std::ranges::sort(names);
-  // The model that a training run has chosen comes first.
+  // The model that a training run has selected comes first.
   if (const auto best = std::ranges::find(names, "best"); best != names.end())
     std::rotate(names.begin(), best, best + 1);
   std::error_code ignored;

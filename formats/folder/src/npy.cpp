@@ -19,7 +19,7 @@ void write_npy(const std::filesystem::path& path, std::span<const std::int64_t> 
   for (const std::int64_t dimension : shape) count *= dimension;
   core::require(count == static_cast<std::int64_t>(values.size()), core::ErrorCode::kInvalidArgument,
                 "{}: {} values for an array of {}", path.string(), values.size(), count);
-  // As NumPy writes it: a tuple of one has a comma, and data begin at a multiple of 64.
+  // As NumPy writes it: a tuple of one element has a comma, and the data begin at a multiple of 64.
   std::string header = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}{}), }}",
                                    fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
   constexpr std::string_view kMagic("\x93NUMPY\x01\x00", 8);

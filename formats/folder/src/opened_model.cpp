@@ -10,7 +10,7 @@
 namespace dragoman::formats {
 namespace {
 
-/// Fills a tensor with NaN. A value that no reader sets stays NaN, and the check for non-finite values refuses it.
+/// Fills a tensor with NaN. A value that no reader sets stays NaN, and the check for non-finite values rejects it.
 void mark_unread(const tensor::Tensor& out) {
   std::fill_n(out.as<float>(), out.size(), std::numeric_limits<float>::quiet_NaN());
 }

@@ -28,15 +28,15 @@ using core::quote;
 constexpr std::size_t kShown = 4;
 constexpr std::string_view kScalesSuffix = "_scale";
 
-/// "a, b, c, d and 17 more"
+/// Returns "a, b, c, d and 17 more".
 std::string first_few(const std::vector<std::string>& items) {
   std::string text;
   for (std::size_t i = 0; i < std::min(items.size(), kShown); ++i) text += (i == 0 ? "" : ", ") + items[i];
   return items.size() > kShown ? fmt::format("{} and {} more", text, items.size() - kShown) : text;
 }
 
-/// Every key of the configuration whose value is `number`, as a dotted path: the likely reason why a dimension is what
-/// it is.
+/// Collects every key of the configuration whose value is `number`, as a dotted path. These keys are the likely source
+/// of a dimension.
 void keys_with_value(const Json& node, const std::string& path, std::int64_t number, std::vector<std::string>& keys) {
   if (node.is_number_integer() && node == number) keys.push_back(path);
   if (!node.is_object()) return;
@@ -57,14 +57,14 @@ std::string likely_keys(const std::vector<std::int64_t>& configured, const std::
   return text;
 }
 
-/// The name of a matrix's scales must be theirs alone.
+/// The name of a matrix's scales must be unique.
 void require_no_namesake(const std::string& where, const nn::ParameterStore& store, const nn::Parameter& matrix) {
   core::require(store.find(scales_name(matrix.name)) == nullptr, ErrorCode::kUnsupported,
                 "{}: the scales of {} would have the name of the parameter {}; a model with both cannot be int8", where,
                 quote(matrix.name), quote(scales_name(matrix.name)));
 }
 
-/// Collects everything in which a file and a store differ, so that one message tells the whole story.
+/// Collects all differences between a file and a store, so that one message names them.
 class Comparison {
  public:
   Comparison(const SafetensorsFile& file, const nn::ParameterStore& store, const Json* configuration)
@@ -127,7 +127,7 @@ class Comparison {
   std::vector<std::string> reshaped_;
 };
 
-/// Numbers on the host as a row.
+/// Returns values on the host as a row.
 template <class Number>
 tensor::Tensor row_of(std::vector<Number>& numbers, tensor::DType dtype) {
   const auto count = static_cast<std::int64_t>(numbers.size());
@@ -140,7 +140,7 @@ std::vector<float> read_scales(const SafetensorsFile& file, const StoredTensor& 
   return values;
 }
 
-/// A scale is a largest magnitude over a range; that of a row of zeros is 0.
+/// A scale is the largest magnitude divided by a range; for a row of zeros it is 0.
 void require_usable(const SafetensorsFile& file, const StoredTensor& scales) {
   const std::vector<float> values = read_scales(file, scales);
   const auto wrong = std::ranges::find_if(values, [](float scale) { return !std::isfinite(scale) || scale < 0; });
@@ -174,7 +174,7 @@ void require_known_types(const SafetensorsFile& file) {
                     file.name(), stored.offset, quote(stored.name), stored.type);
 }
 
-/// Gives `out`, of floats on the host, the values of a parameter.
+/// Reads the values of a parameter into `out`, a float tensor on the host.
 void read_values(const SafetensorsFile& file, const StoredTensor& stored, const tensor::Tensor& out) {
   if (stored.dtype != tensor::DType::kI8) return file.read(stored, out);
   std::vector<std::int8_t> row(static_cast<std::size_t>(out.cols));
@@ -193,12 +193,12 @@ bool aligned(const std::byte* data, tensor::DType dtype) {
 
 tensor::Tensor view_of(const SafetensorsFile& file, const StoredTensor& stored, std::int64_t rows, std::int64_t cols,
                        tensor::Device device) {
-  // Tensor has no read-only form; the store's contract says that bound memory is not written.
+  // Tensor has no read-only form. By the store's contract, bound memory is not written.
   auto* data = const_cast<std::byte*>(file.read(stored).data());
   return {data, rows, cols, cols, *stored.dtype, device};
 }
 
-/// A parameter where it lies in the file; nothing in it if it must be converted.
+/// Returns a parameter in the mapped file, or an empty result if it must be converted.
 tensor::StoredMatrix find_in_place(const SafetensorsFile& file, const nn::Parameter& parameter,
                                    const LoadOptions& options) {
   const StoredTensor& stored = *file.find(parameter.name);
@@ -214,14 +214,14 @@ tensor::StoredMatrix find_in_place(const SafetensorsFile& file, const nn::Parame
 
 bool can_be_mapped(const SafetensorsFile& file, const nn::ParameterStore& store, const LoadOptions& options) {
   if (options.memory != WeightMemory::kMapped || !options.device_memory->reads_host_memory()) return false;
-  // What is not a weight or table is small.
+  // Parameters that are neither weights nor tables are small.
   return std::ranges::all_of(store.all(), [&](const nn::Parameter& parameter) {
     return (options.stored_types && !parameter.is_weight && !parameter.is_table) ||
            !find_in_place(file, parameter, options).values.empty();
   });
 }
 
-/// Parameters in the file, and copies of those that are not as the device wants them.
+/// Parameters in the file, and converted copies of the others.
 struct MappedValues {
   explicit MappedValues(SafetensorsFile values_file) : file(std::move(values_file)) {}
 
@@ -241,10 +241,10 @@ void map_values(const SafetensorsFile& file, nn::ParameterStore& store, const Lo
                             parameter.cols, options.dtype,  options.device};
     read_values(file, *file.find(parameter.name), values.back().values);
   }
-  // Packed weights would otherwise stay in memory twice.
+  // Otherwise packed weights would be in memory twice.
   store.bind(values, owner, [of = owner.get()](const tensor::Tensor& value) {
     const auto is_value = [&](const tensor::Buffer& buffer) { return buffer.data() == value.data; };
-    if (std::ranges::any_of(of->converted, is_value)) return;  // no file would give it back
+    if (std::ranges::any_of(of->converted, is_value)) return;  // a converted copy cannot be read from the file again
     release_pages(value.data, static_cast<std::size_t>(value.size()) * tensor::size_of(value.dtype));
   });
 }
@@ -278,11 +278,11 @@ void require_values(const std::filesystem::path& path, const nn::ParameterStore&
   }
 }
 
-/// What is finite must not become infinite in the file.
+/// Finite values must not become infinite in the file.
 void require_fits(const std::filesystem::path& path, const nn::Parameter& parameter, const tensor::Tensor& values,
                   tensor::DType dtype) {
-  constexpr double kRoundsToInfinity =
-      65520;  // of F16, whose largest number is 65504; the others have fp32's exponents
+  // For F16, whose largest number is 65504. The other types have the exponent range of fp32.
+  constexpr double kRoundsToInfinity = 65520;
   if (dtype != tensor::DType::kF16) return;
   for (std::int64_t i = 0; i < values.rows; ++i)
     for (std::int64_t j = 0; j < values.cols; ++j) {
@@ -293,7 +293,7 @@ void require_fits(const std::filesystem::path& path, const nn::Parameter& parame
     }
 }
 
-/// Calls body(numbers, scale) for each row of a matrix of floats.
+/// Calls body(numbers, scale) for each row of a float matrix.
 template <class Body>
 void for_each_quantized_row(const tensor::Tensor& matrix, const Body& body) {
   std::vector<float> row(static_cast<std::size_t>(matrix.cols));
@@ -346,7 +346,7 @@ void save_streamed_parameters(const std::filesystem::path& path, const nn::Param
   for (const nn::Parameter& parameter : store.all()) {
     const tensor::Tensor values{scratch.bytes().data(), parameter.rows,      parameter.cols,
                                 parameter.cols,         tensor::DType::kF32, tensor::Device::kCpu};
-    // What nobody fills is refused with what else is no number.
+    // Values that the source does not set are rejected together with other NaN.
     std::fill_n(values.as<float>(), values.size(), std::numeric_limits<float>::quiet_NaN());
     source(parameter, values);
     const float* const begin = values.as<float>();

@@ -35,7 +35,7 @@ struct ElementType {
   std::optional<DType> dtype;
 };
 
-/// Every type of the reference implementation, 0.8.
+/// All types of the reference implementation, version 0.8.
 constexpr std::array<ElementType, 22> kTypes{{{"F32", 32, DType::kF32},
                                               {"F16", 16, DType::kF16},
                                               {"BF16", 16, DType::kBF16},
@@ -65,8 +65,8 @@ const ElementType* find_type(std::string_view name) {
   return found == kTypes.end() ? nullptr : found;
 }
 
-/// Takes the header from the parser's events. Events rather than a tree: from a hostile header of 100 MB a tree of
-/// gigabytes would grow. A handler that returns false ends the parse; `reason()` then says why.
+/// Reads the header from the parser's events instead of a tree, since a hostile header of 100 MB would become a tree of
+/// gigabytes. A handler that returns false ends the parse; `reason()` then gives the cause.
 class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit HeaderReader(std::uint64_t data_begin, std::uint64_t data_bytes)
@@ -249,7 +249,8 @@ std::uint64_t header_length(std::span<const std::byte> file, const std::string& 
   return length;
 }
 
-/// The tensors must fill the data area without overlap or hole, so that no byte of the file has two meanings or none.
+/// The tensors must fill the data area without overlaps or gaps, so that every byte of the file has exactly one
+/// meaning.
 void check_coverage(const std::vector<StoredTensor>& tensors, std::uint64_t data_begin, std::uint64_t file_size,
                     const std::string& name) {
   std::uint64_t end = data_begin;
@@ -271,7 +272,7 @@ SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, cons
   const std::uint64_t length = header_length(file, name);
   const std::uint64_t data_begin = kLengthBytes + length;
   const auto* text = reinterpret_cast<const char*>(file.data()) + kLengthBytes;
-  // The parser would take a NUL between tokens for the end of the text and leave what follows unseen.
+  // The parser would treat a NUL between tokens as the end of the text and ignore the rest.
   if (const void* nul = std::memchr(text, 0, length))
     malformed(name, kLengthBytes + static_cast<std::uint64_t>(static_cast<const char*>(nul) - text),
               "a NUL byte in the header");

@@ -52,7 +52,7 @@ std::string header_text(const std::vector<TensorSpec>& tensors, const Metadata& 
   for (const TensorSpec& spec : tensors) {
     const std::int64_t begin = end;
     end += element_count(spec) * static_cast<std::int64_t>(tensor::size_of(spec.dtype));
-    // push_back, since operator[] of an ordered object searches all keys.
+    // push_back, because operator[] of an ordered object searches all keys.
     header.push_back(
         {spec.name,
          Json{{"dtype", tensor::name_of(spec.dtype)}, {"shape", spec.shape}, {"data_offsets", {begin, end}}}});
@@ -76,7 +76,7 @@ struct SafetensorsWriter::Impl {
     skip_complete();
   }
 
-  /// Moves on to the next tensor that still wants values.
+  /// Advances to the next tensor that lacks values.
   void skip_complete() {
     while (current < tensors.size() && written == element_count(tensors[current])) {
       ++current;

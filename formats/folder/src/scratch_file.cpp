@@ -17,11 +17,11 @@ namespace {
 
 using core::ErrorCode;
 
-/// A file that vanishes when it is closed.
+/// Opens a file that is deleted when it is closed.
 int open_nameless(const std::string& folder) {
   const int fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd >= 0) return fd;
-  // Some file systems have no nameless files.
+  // Some file systems do not support unnamed files.
   std::string name = folder + "/.dragoman-XXXXXX";
   const int named = ::mkostemp(name.data(), O_CLOEXEC);
   if (named >= 0) ::unlink(name.c_str());
@@ -35,7 +35,7 @@ ScratchFile::ScratchFile(const std::filesystem::path& folder, std::size_t bytes)
   const std::string name = folder.empty() ? "." : folder.string();
   const int fd = open_nameless(name);
   core::require(fd >= 0, ErrorCode::kIo, "{}: cannot make a temporary file there: {}", name, std::strerror(errno));
-  // Room is taken now: a page that the disk has no room for would end the process when it is written.
+  // Allocates the space now: writing a page for which the disk has no space would terminate the process.
   const int failed = ::posix_fallocate(fd, 0, static_cast<off_t>(bytes));
   void* const data = failed != 0 ? MAP_FAILED : ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   const int reason = failed != 0 ? failed : errno;
