@@ -67,7 +67,9 @@ std::string settings_as_markdown() {
   page += markdown_table(transformer::option_table().options());
   page += "\n### Keys of a T5\n\nUnder `model`, where `type` is `t5`; [t5.md](../concepts/t5.md) explains.\n";
   page += markdown_table(t5::option_table().options());
-  page += "\n## Stages of pipelines\n\n`dragoman run FILE`; see [pipelines.md](../guides/pipelines.md). `-` may stand for `_`.\n";
+  page +=
+      "\n## Stages of pipelines\n\n`dragoman run FILE`; see [pipelines.md](../guides/pipelines.md). `-` may stand for "
+      "`_`.\n";
   for (const pipeline::BuiltInStage& stage : pipeline::built_in_stages())
     page += fmt::format("\n### {}\n\n{}.\n{}", stage.name, stage.summary, markdown_table(*stage.options));
   return page;

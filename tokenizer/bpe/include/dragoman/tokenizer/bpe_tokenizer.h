@@ -19,9 +19,9 @@ namespace dragoman::tokenizer {
 ///     const BpeTokenizer tokenizer = learn_bpe({"train.de", "train.en"}, {.vocab_size = 8000});     // learn_bpe.h
 ///     tokenizer.save("tokenizer.json");
 ///
-/// tokenizer_files.h reads and writes other formats. docs/reference/tokenizer-formats.md lists the supported parts of each format.
-/// A file that uses other parts is rejected with an error that names them, so no text is ever encoded differently from
-/// its author's intention.
+/// tokenizer_files.h reads and writes other formats. docs/reference/tokenizer-formats.md lists the supported parts of
+/// each format. A file that uses other parts is rejected with an error that names them, so no text is ever encoded
+/// differently from its author's intention.
 class BpeTokenizer final : public Tokenizer {
  public:
   /// Validates the definition and builds the tables. Error messages start with `name`. Throws Error{kBadInput}.
