@@ -15,7 +15,7 @@ struct Confidence {
 struct Score {
   std::string name = {};       ///< "BLEU", "chrF2", "chrF2++", "TER"
   double value = 0;            ///< 0 to 100; TER may exceed 100
-  std::string signature = {};  ///< "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:dragoman.0.1.0"
+  std::string signature = {};  ///< "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:dragoman.0.2.0"
   /// For BLEU: "66.1/41.2/28.0/19.5 (BP = 1.000 ratio = 1.002 hyp_len = 1204 ref_len = 1201)"; otherwise empty.
   std::string details;
   std::optional<Confidence> confidence = std::nullopt;
