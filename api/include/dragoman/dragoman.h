@@ -9,8 +9,8 @@
 //     Translator translator(model);
 //     std::string text = translator.translate("Guten Morgen!");
 //
-// Everything here throws dragoman::Error. All classes are thread-safe unless noted otherwise: any number of threads may
-// use one object, and create objects from one Model. Copies are handles of one object.
+// All functions report errors by throwing dragoman::Error. Except where a class is documented otherwise, any number of
+// threads may use one object, and create objects from one Model. Objects are handles: a copy refers to the same object.
 
 #include <cstddef>
 #include <cstdint>
@@ -50,30 +50,31 @@ using tensor::ComputeChoice;
 
 // --- Tokenizers -----------------------------------------------------------------------------------------------------
 
-/// Text to tokens and back.
+/// Converts text to tokens and back. Immutable after construction.
 class Tokenizer {
  public:
-  /// Opens a tokenizer file of any kind that Dragoman reads: tokenizer.json, a SentencePiece model, codes of
-  /// subword-nmt, ... The kind is recognised by content.
+  /// Opens a tokenizer file in any format that Dragoman reads: tokenizer.json, a SentencePiece model, codes of
+  /// subword-nmt and others. The format is recognised by the content of the file.
   static Tokenizer open(const std::filesystem::path& file);
-  /// For the tokenizer of a model: Tokenizer(model.source_tokenizer()).
+  /// Wraps an open tokenizer, for example the one of a model: Tokenizer(model.source_tokenizer()).
+  /// Error{kInvalidArgument} for a null pointer.
   Tokenizer(std::shared_ptr<const tokenizer::Tokenizer> tokenizer);  // NOLINT: meant to be implicit
 
-  /// The number of tokens; ids are 0 to size() - 1.
+  /// Returns the size of the vocabulary. Token ids are 0 to size() - 1.
   std::int32_t size() const;
-  /// The ids of one line of text. No special tokens are added.
+  /// Encodes one line of text and returns the token ids. Adds no special tokens.
   std::vector<std::int32_t> encode(std::string_view text) const;
-  /// Encodes one line of text and returns the tokens as texts.
+  /// Encodes one line of text and returns the tokens as strings.
   std::vector<std::string> tokenize(std::string_view text) const;
-  /// The text of the ids, without special tokens. Error{kInvalidArgument} for an id that is none.
+  /// Decodes token ids to text; special tokens are left out. Error{kInvalidArgument} for an id outside the vocabulary.
   std::string decode(std::span<const std::int32_t> ids) const;
   std::string token(std::int32_t id) const;
-  /// Unset if there is no such token.
+  /// Returns the id of a token, or nullopt if the vocabulary does not contain the token.
   std::optional<std::int32_t> id(std::string_view token) const;
   /// Writes a tokenizer.json (BPE) or a SentencePiece model (unigram). Error{kUnsupported} for other tokenizers.
   void save(const std::filesystem::path& file) const;
 
-  /// The full interface: <dragoman/tokenizer/tokenizer.h>.
+  /// Returns the tokenizer with its full interface, <dragoman/tokenizer/tokenizer.h>.
   const std::shared_ptr<const tokenizer::Tokenizer>& shared() const noexcept { return tokenizer_; }
 
  private:
@@ -83,67 +84,69 @@ class Tokenizer {
 using LearnBpeOptions = tokenizer::LearnOptions;
 using tokenizer::LearnUnigramOptions;
 
-/// Learns a vocabulary of byte pair encoding from text files; several files give a joint one. Gives the
-/// bytes of `dragoman learn-bpe`. Contract: <dragoman/tokenizer/learn_bpe.h>.
+/// Learns a BPE vocabulary from text files. Several files give one joint vocabulary. The result is byte-identical to
+/// the result of `dragoman learn-bpe`. Full contract: <dragoman/tokenizer/learn_bpe.h>.
 Tokenizer learn_bpe(const std::vector<std::filesystem::path>& files, const LearnBpeOptions& options = {},
                     const ProgressSink& progress = {}, const LogSink& log = {}, const std::stop_token& stop = {});
-/// Learns a unigram vocabulary as SentencePiece does. Gives the bytes of `dragoman learn-unigram` with the same
-/// options; the command normalises with "nmt_nfkc" by default, and this function with `normalization.name`, "identity".
-/// Contract: <dragoman/tokenizer/learn_unigram.h>.
+/// Learns a unigram vocabulary as SentencePiece does. With the same options, the result is byte-identical to the result
+/// of `dragoman learn-unigram`. One default differs: the command normalises with "nmt_nfkc", while `normalization.name`
+/// is "identity" here. Full contract: <dragoman/tokenizer/learn_unigram.h>.
 Tokenizer learn_unigram(const std::vector<std::filesystem::path>& files, const LearnUnigramOptions& options = {},
                         const ProgressSink& progress = {}, const LogSink& log = {}, const std::stop_token& stop = {});
 
 // --- Translation ----------------------------------------------------------------------------------------------------
 
-/// How translations are searched. Unset members have the value of the translator's own Search, else of the model
-/// folder, else of the program; so `Search{.beam_size = 5}` gives the bytes of `dragoman translate --beam-size 5`.
-/// docs/concepts/decoding.md explains the options; they have the same names there. Error{kBadInput} names an option
-/// that makes no sense.
+/// The options of a search, under the names that docs/concepts/decoding.md explains. An unset member takes its value
+/// from the translator's Search, then from the model folder, then from the program's defaults. For example,
+/// `Search{.beam_size = 5}` gives the bytes of `dragoman translate --beam-size 5`. An invalid option is an
+/// Error{kBadInput} that names the option.
 using decoding::Search;
 
 /// The options of one text, besides the search.
 struct Request {
-  /// Codes of the model's language table, for models that have one.
+  /// Language codes, for models with a language table.
   std::string source_language{};
   std::string target_language{};
-  /// The text that every translation begins with.
+  /// Every translation begins with this text.
   std::string target_prefix{};
-  /// Texts that every translation must hold as whole words; beam search only.
+  /// Every translation contains each of these texts as whole words. Requires beam search.
   std::vector<std::string> constraints{};
-  /// Whether texts are tokens of the model's source tokenizer with spaces between them, as in "▁Hallo ▁Welt". A token
-  /// that it lacks is the unknown one. The other members are text all the same.
+  /// Whether the text consists of tokens of the source tokenizer, separated by spaces, as in "▁Hallo ▁Welt". A token
+  /// outside the vocabulary becomes the unknown token. `target_prefix` and `constraints` remain plain text.
   bool input_pieces = false;
-  /// Whether translations are tokens of the target tokenizer with spaces between them.
+  /// Whether translations are returned as tokens of the target tokenizer, separated by spaces.
   bool output_pieces = false;
-  /// A stop request ends the text with Error{kInterrupted}.
+  /// A stop request ends the translation with Error{kInterrupted}.
   std::stop_token stop{};
-  /// Called by a worker whenever more of the translation is decided, with all that is decided so far. It must be quick
-  /// and must not call the translator. Results are the same with and without it. Not for batches of several texts.
+  /// Called by a worker thread whenever a longer prefix of the translation is final, with that whole prefix. The
+  /// callback must be quick and must not call the translator. It does not change the result. Not available for
+  /// translate_batch() with more than one text.
   std::function<void(std::string_view text)> on_partial{};
 };
 
-/// Translates text. Calls from any number of threads share the model's workers.
+/// Translates text. All calls, from any number of threads, share the worker threads of the model.
 class Translator {
  public:
-  /// `search` completes the searches of all calls.
+  /// `search` provides the options that the Search of a call leaves unset.
   explicit Translator(const Model& model, const Search& search = {});
 
-  /// The best translation. A text without any words gives an empty one.
+  /// Returns the best translation. A text without words has an empty translation.
   std::string translate(std::string_view text, const Request& request = {}) const;
-  /// Returns one to n_best translations, best first.
+  /// Returns up to n_best translations, at least one, best first.
   std::vector<Translation> translate(std::string_view text, const Search& search, const Request& request = {}) const;
 
-  /// The best translation of each text, in order. All texts are in the engine at the same time, so this is much faster
-  /// than a call per text. An error of one text is thrown when all are done, and names its number.
+  /// Returns the best translation of each text, in order. All texts are decoded together, so this is much faster than
+  /// one call per text. If texts fail, the first error is thrown after all texts have finished; its message has the
+  /// number of the text.
   std::vector<std::string> translate_batch(const std::vector<std::string>& texts, const Request& request = {}) const;
   std::vector<std::vector<Translation>> translate_batch(const std::vector<std::string>& texts, const Search& search,
                                                         const Request& request = {}) const;
 
-  /// Called once, by a worker: the translations, or the error. It must be quick, must not throw, and must not call the
-  /// translator.
+  /// Receives the translations or the error of one submitted text. Called exactly once, by a worker thread. It must be
+  /// quick, must not throw, and must not call the translator.
   using Done = std::function<void(std::vector<Translation> translations, std::exception_ptr error)>;
-  /// Returns as soon as the text is queued; waits only while megabytes of text are in flight. Texts in flight when the
-  /// last handle of the translator is destroyed end with Error{kInterrupted}.
+  /// Queues a text and returns. Blocks only while several megabytes of text are in flight. When the last handle of the
+  /// translator is destroyed, texts in flight end with Error{kInterrupted}.
   void submit(std::string_view text, const Search& search, const Request& request, Done done) const;
   std::future<std::vector<Translation>> submit(std::string_view text, const Search& search = {},
                                                const Request& request = {}) const;
@@ -161,32 +164,32 @@ struct SentencePair {
 };
 
 struct ScorerOptions {
-  /// The length penalty that makes the score from the log probability; see Search.
+  /// The length penalty by which the score follows from the log probability: see Search.
   std::string length_penalty = "none";
   std::optional<double> alpha{};
-  /// See Request.
+  /// Language codes, as in Request.
   std::string source_language{};
   std::string target_language{};
 };
 
 struct Score {
   double score = 0;
-  /// The sum of token_scores.
+  /// The sum of `token_scores`.
   double log_probability = 0;
-  /// The tokens of the target.
+  /// The tokens of the target, without the end-of-sentence token.
   std::vector<std::string> tokens{};
-  /// Natural logarithms of their probabilities, and one more for the end.
+  /// The natural logarithm of the probability of each token, then of the end-of-sentence token.
   std::vector<double> token_scores{};
 };
 
-/// Scores given translations: how probable the model finds the target of each source.
+/// Computes how probable the model finds a given target for a source (forced decoding).
 class Scorer {
  public:
   explicit Scorer(const Model& model, const ScorerOptions& options = {});
 
-  /// Error{kBadInput} for a sentence that is longer than the model takes.
+  /// Returns the score of one pair. Error{kBadInput} if a sentence is longer than the model supports.
   Score score(std::string_view source, std::string_view target) const;
-  /// One score per pair, in order.
+  /// Returns one score per pair, in order.
   std::vector<Score> score_batch(const std::vector<SentencePair>& pairs, const std::stop_token& stop = {}) const;
 
  private:
@@ -195,38 +198,39 @@ class Scorer {
 };
 
 enum class Pooling : std::uint8_t {
-  kMean,   ///< the mean over the tokens, the end included
+  kMean,   ///< the mean over the tokens, including the end-of-sentence token
   kFirst,  ///< the vector of the first token
-  kMax,    ///< the maximum of each element
+  kMax,    ///< the maximum of each element over the tokens
 };
 
 struct EmbedderOptions {
   Pooling pooling = Pooling::kMean;
-  /// 0: the embedded tokens; i: the output of layer i; negative numbers count from the last. Unset: the encoder's
-  /// output, after the final norm.
+  /// 0 selects the token embeddings, i the output of layer i; negative values count from the last layer. Unset: the
+  /// output of the encoder, after the final norm.
   std::optional<int> layer{};
-  /// Whether a text that is longer than the model takes is cut instead of an error.
+  /// Whether a text that is longer than the model supports is cut. Otherwise it is an error.
   bool cut_long_texts = false;
 };
 
 /// The vectors of the tokens of one text.
 struct TokenVectors {
-  std::vector<std::string> tokens{};  ///< the end included
+  std::vector<std::string> tokens{};  ///< including the end-of-sentence token
   std::size_t width = 0;
   std::vector<float> values{};  ///< [tokens][width]
 };
 
-/// Makes vectors of text from the states of a model's encoder.
+/// Computes embeddings of text from the states of a model's encoder.
 class Embedder {
  public:
   explicit Embedder(const Model& model, const EmbedderOptions& options = {});
 
-  /// One vector for the text. Error{kBadInput} for one that is longer than the model takes, unless it is cut.
+  /// Returns one vector for the text. Error{kBadInput} if the text is longer than the model supports and
+  /// `cut_long_texts` is not set.
   std::vector<float> embed(std::string_view text) const;
-  /// One vector per text, in order.
+  /// Returns one vector per text, in order.
   std::vector<std::vector<float>> embed_batch(const std::vector<std::string>& texts,
                                               const std::stop_token& stop = {}) const;
-  /// One vector per token.
+  /// Returns one vector per token.
   TokenVectors embed_tokens(std::string_view text) const;
 
  private:
@@ -235,16 +239,17 @@ class Embedder {
 };
 
 struct AlignerOptions {
-  /// A model of the other direction, for alignments that both agree on.
+  /// A model that translates in the opposite direction. If set, the alignments of both models are combined.
   std::optional<Model> reverse_model{};
-  /// With it: "intersection", "union", "grow-diag", "grow-diag-final" or "grow-diag-final-and".
+  /// How the alignments of two models are combined: "intersection", "union", "grow-diag", "grow-diag-final" or
+  /// "grow-diag-final-and".
   std::string symmetrize = "grow-diag-final-and";
-  /// Align tokens instead of words.
+  /// Whether tokens are aligned instead of words.
   bool tokens = false;
-  /// The decoder layer whose attention counts, from 0; negative numbers count from the last. Unset: the model's own
-  /// choice.
+  /// The decoder layer whose attention is used, from 0; negative values count from the last layer. Unset: the attention
+  /// that the model declares as its alignment.
   std::optional<int> layer{};
-  /// Above 0: all links of at least this weight, instead of the best of each target unit.
+  /// If greater than 0, all links of at least this weight are returned. Otherwise each target unit has its best link.
   double threshold = 0;
 };
 
@@ -257,19 +262,19 @@ struct Link {
 struct Alignment {
   /// Sorted by source, then by target.
   std::vector<Link> links{};
-  /// The units that links number, from 0: words or tokens.
+  /// The units (words or tokens) that the indices of `links` refer to, from 0.
   std::vector<std::string> source{};
   std::vector<std::string> target{};
 };
 
-/// Aligns the words of sentence pairs by the attention of the model.
+/// Aligns the words of sentence pairs by the cross-attention of the model.
 class Aligner {
  public:
   explicit Aligner(const Model& model, const AlignerOptions& options = {});
 
-  /// Error{kBadInput} for a sentence that is longer than the model takes.
+  /// Returns the alignment of one pair. Error{kBadInput} if a sentence is longer than the model supports.
   Alignment align(std::string_view source, std::string_view target) const;
-  /// One alignment per pair, in order.
+  /// Returns one alignment per pair, in order.
   std::vector<Alignment> align_batch(const std::vector<SentencePair>& pairs, const std::stop_token& stop = {}) const;
 
  private:
@@ -279,19 +284,19 @@ class Aligner {
 
 // --- Training -------------------------------------------------------------------------------------------------------
 
-/// A training configuration: the keys of `dragoman train`, which docs/guides/training.md explains. A value type; not
-/// thread-safe.
+/// A training configuration with the keys of `dragoman train`, which docs/guides/training.md explains. A value type: a
+/// copy is independent. Not thread-safe.
 class TrainConfig {
  public:
-  /// Reads a YAML file. Error{kBadInput} names the line, or the key.
+  /// Reads a YAML file. Error{kBadInput} names the line or the key.
   static TrainConfig read(const std::filesystem::path& file);
-  /// Parses YAML text; messages call it `name`.
+  /// Parses YAML text. Messages refer to the text as `name`.
   static TrainConfig parse(std::string_view yaml, const std::string& name = "configuration");
 
-  /// Sets one key, as `--set KEY=VALUE` does: set("training.updates", "200"). The value is read as YAML. Values are
-  /// checked when training begins.
+  /// Sets one key to a YAML value, as `--set KEY=VALUE` does: set("training.updates", "200"). train() checks the
+  /// values.
   TrainConfig& set(std::string_view key, std::string_view value);
-  /// The configuration as YAML.
+  /// Returns the configuration as YAML.
   std::string to_yaml() const;
 
   TrainConfig(const TrainConfig&);
@@ -309,26 +314,26 @@ class TrainConfig {
 };
 
 struct TrainOptions {
-  /// Continue from the last checkpoint of the output folder.
+  /// Whether to continue from the last checkpoint of the output folder.
   bool resume = false;
   LogSink log{};
   ProgressSink progress{};
-  /// A stop request ends training after the update in progress, with a checkpoint and Error{kInterrupted}.
+  /// After a stop request, training finishes the current update, writes a checkpoint and throws Error{kInterrupted}.
   std::stop_token stop{};
 };
 
 struct TrainResult {
-  /// The model folder: the best one if there was a validation, else the last.
+  /// The model folder: the best model if there was a validation, otherwise the last one.
   std::filesystem::path model{};
   std::int64_t updates = 0;
   std::int64_t epochs = 0;
   bool stopped_early = false;
-  /// The metric that the best model is chosen by, and its best value; unset without a validation.
+  /// The metric that selected the best model, and its best value. Empty and unset without a validation.
   std::string metric{};
   std::optional<double> best{};
 };
 
-/// Trains a model in this process. The result has the bytes of `dragoman train`.
+/// Trains a model in this process. The result is byte-identical to the result of `dragoman train`.
 TrainResult train(const TrainConfig& config, const TrainOptions& options = {});
 
 }  // namespace dragoman
