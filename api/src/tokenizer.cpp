@@ -10,7 +10,7 @@
 namespace dragoman {
 namespace {
 
-/// A character map that is named and not given is SentencePiece's of that name.
+/// Fills in a character map that is named but not given with SentencePiece's map of that name.
 void add_character_map(tokenizer::SentencePieceNormalization& normalization) {
   if (normalization.character_map.empty() && normalization.name != "identity")
     normalization.character_map = tokenizer::make_character_map(normalization.name);

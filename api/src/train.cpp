@@ -41,7 +41,7 @@ std::string TrainConfig::to_yaml() const {
 TrainResult train(const TrainConfig& config, const TrainOptions& options) {
   plugins::Host& host = plugins::default_host();
   const training::TrainingConfig read = training::read_training_config(config.impl().tree, config.impl().name);
-  // Loads the plugin that brings the device.
+  // Loads the plugin that provides the device.
   host.device(read.device, {.batch_invariant = read.training.batch_invariant, .memory = read.training.device_memory},
               options.log);
   training::TrainerEnvironment environment = training::make_environment(host);

@@ -13,7 +13,7 @@
 namespace dragoman {
 namespace {
 
-/// Error{kBadInput} that names an option of the search which makes no sense for this model.
+/// Returns the options of a search. Error{kBadInput} names an option that is invalid for this model.
 pipeline::TranslateOptions translate_options(const Model& model, const Search& search) {
   pipeline::TranslateOptions options{.search = search};
   try {
@@ -30,7 +30,8 @@ struct Translator::Impl {
   Impl(const Model& shared_model, const Search& own_search)
       : model(shared_model), search(own_search), translator(model, translate_options(model, search)) {}
 
-  /// Calls with equal searches share one decoding::SearchPlan, so workers prepare it once.
+  /// A search that is ready to run. Calls with equal searches share one decoding::SearchPlan, so that workers prepare
+  /// it once.
   struct Prepared {
     Search search;
     decoding::SharedSearch shared;

@@ -10,7 +10,8 @@
 //     std::string text = translator.translate("Guten Morgen!");
 //
 // All functions report errors by throwing dragoman::Error. Except where a class is documented otherwise, any number of
-// threads may use one object, and create objects from one Model. Objects are handles: a copy refers to the same object.
+// threads may use one object, and create objects from one Model. A copy of such an object is a handle of the same
+// object.
 
 #include <cstddef>
 #include <cstdint>
@@ -328,8 +329,9 @@ struct TrainResult {
   std::int64_t updates = 0;
   std::int64_t epochs = 0;
   bool stopped_early = false;
-  /// The metric that selected the best model, and its best value. Empty and unset without a validation.
+  /// The metric that selects the best model.
   std::string metric{};
+  /// The best value of the metric; unset without a validation.
   std::optional<double> best{};
 };
 

@@ -17,7 +17,7 @@ std::uint64_t rank_of(double quantile, std::uint64_t count) {
 
 }  // namespace
 
-/// The first kBits + 1 significant bits tell buckets apart.
+/// The first kBits + 1 significant bits select the bucket.
 std::size_t LatencyHistogram::bucket_of(std::uint64_t microseconds) noexcept {
   const int shift = std::max(0, static_cast<int>(std::bit_width(microseconds)) - kBits - 1);
   return (static_cast<std::size_t>(shift) << kBits) + static_cast<std::size_t>(microseconds >> shift);

@@ -133,9 +133,9 @@ void RequestQueue::set_free(Seat& seat, bool free) noexcept {
   free ? --busy_ : ++busy_;
 }
 
-/// Those who have work share the others evenly.
+/// Busy workers share the idle ones evenly.
 int RequestQueue::idle() const noexcept {
-  // What a step is cut into is not worth more threads, all of which wait for the last one.
+  // The work of a step is not worth more threads: all of them wait for the last one.
   constexpr std::size_t kMaxHelpers = 7;
   const std::size_t busy = busy_.load(std::memory_order_relaxed);
   if (!lends_ || waiting_.load(std::memory_order_relaxed) > 0 || busy == 0 || busy >= most_workers_) return 0;
@@ -155,7 +155,7 @@ void RequestQueue::call(core::SharedExecutor& borrower, int threads) noexcept {
   for (int i = 0; i < threads; ++i) work_.notify_one();
 }
 
-/// For who can do without.
+/// For callers that can proceed without the worker.
 bool RequestQueue::start_worker() noexcept {
   try {
     can_start_ = can_start_ && start_worker_();
@@ -165,7 +165,7 @@ bool RequestQueue::start_worker() noexcept {
   return can_start_;
 }
 
-/// Its worker has done its work itself.
+/// The borrower's own worker has done the work.
 void RequestQueue::drop_calls_of(core::SharedExecutor* borrower) noexcept {
   const auto found = std::ranges::find(calls_, borrower, &Call::borrower);
   if (found == calls_.end()) return;
@@ -189,7 +189,7 @@ std::unique_ptr<Job> RequestQueue::take(Seat& seat, Jobs& queue) noexcept {
   return queue.pop();
 }
 
-/// Whose turn it is, of those that wait; the turn is then the next one's.
+/// Returns the client whose turn it is among those with waiting requests, and passes the turn to the next client.
 Client::State* RequestQueue::next_client(Jobs Client::State::*queue) noexcept {
   for (std::size_t i = 0; i < clients_.size(); ++i) {
     Client::State* client = clients_[(turn_ + i) % clients_.size()];

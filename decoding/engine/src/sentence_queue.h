@@ -10,10 +10,10 @@
 
 namespace dragoman::engine {
 
-/// Sentences in the order in which workers get them: in windows of consecutive ones, longest first within a window, so
-/// that those decoded together have about the same length. Results are handed on in the order of the input, so the
-/// first may have to wait for the last of its window: windows begin small and grow only while one takes less than
-/// kWindowTime. Not thread-safe. `Item` is what a sentence is handed over as; moving it may not throw.
+/// The order in which workers get sentences. Sentences are taken in windows of consecutive ones, longest first within a
+/// window, so that sentences of similar length are decoded together. Results are delivered in input order, so the first
+/// result may have to wait for the last one of its window. Therefore windows start small, and grow only while a window
+/// takes less than kWindowTime. Not thread-safe. `Item` represents a sentence; its move operations must not throw.
 template <class Item>
 class SentenceQueue {
  public:
@@ -27,7 +27,7 @@ class SentenceQueue {
   bool empty() const noexcept { return waiting_.empty(); }
   /// `length` is in tokens.
   void push(std::size_t length, Item item) { waiting_.push_back({length, pushed_++, std::move(item)}); }
-  /// The next sentence; there must be one. Asks for no memory, so that whoever serves the queue cannot lose one.
+  /// Returns the next sentence; the queue must not be empty. Does not allocate, so that a sentence cannot be lost.
   Item pop() noexcept {
     if (window_left_ == 0) open_window();
     --window_left_;
@@ -53,7 +53,8 @@ class SentenceQueue {
     opened_ = now_();
   }
 
-  /// As many as the workers took in kWindowTime at their last pace, and at most twice as many as before.
+  /// Sets the size to the number of sentences that the workers took in kWindowTime at their last pace, but at most
+  /// doubles it.
   void adapt_size() noexcept {
     if (window_size_ < size_) return;  // it was not full, since the input is slow or this is the first
     const std::chrono::duration<double> taken = now_() - opened_;
@@ -67,8 +68,8 @@ class SentenceQueue {
   /// The open window and what comes after it.
   std::deque<Waiting> waiting_;
   std::uint64_t pushed_ = 0;
-  std::size_t size_ = kSmallest;  ///< of the next window
-  std::size_t window_size_ = 0;   ///< when it was opened
+  std::size_t size_ = kSmallest;  ///< size of the next window
+  std::size_t window_size_ = 0;   ///< initial size of the open window
   std::size_t window_left_ = 0;
   Clock::time_point opened_;
 };

@@ -10,7 +10,7 @@
 namespace dragoman::engine {
 namespace {
 
-/// What a request takes besides its tokens.
+/// The estimated bytes of a request in addition to its tokens.
 constexpr std::size_t kRequestOverhead = 256;
 
 std::size_t bytes_of(const TranslationRequest& request) {
@@ -24,7 +24,7 @@ std::size_t bytes_of(const ScoreRequest& request) {
   return kRequestOverhead + sizeof(std::int32_t) * (request.source.size() + request.target.size());
 }
 
-/// With what the device is best given for what was left open.
+/// Replaces options that are 0 by the values that the device prefers.
 EngineOptions filled_in(EngineOptions options, const runtime::Runtime& runtime) {
   tensor::PreferredLoad load;  // if the device is not here, each request fails with the reason
   if (runtime.available(options.device)) load = runtime.backend(options.device).preferred_load(options.device.number());
@@ -50,7 +50,7 @@ struct TranslationEngine::Impl {
   WorkerLatencies latencies;
   std::size_t most_workers;
   // Both guarded by the queue's lock, under which workers are started.
-  std::deque<core::SharedExecutor> executors;  ///< one of each worker, which others may still look at
+  std::deque<core::SharedExecutor> executors;  ///< one per worker; other workers may still access it
   std::vector<std::jthread> workers;
 
   Impl(const runtime::Runtime& engine_runtime, decoding::Ensemble engine_ensemble, EngineOptions engine_options)
@@ -130,7 +130,7 @@ Client::~Client() {
   try {
     engine_->queue.wait(*state_);
   } catch (...) {
-    // Of a callback, and nobody asked.
+    // An exception of a callback, and no caller waits for it.
   }
   engine_->queue.remove(*state_);
 }

@@ -8,7 +8,7 @@
 namespace dragoman::engine {
 namespace {
 
-/// Of sources and targets that go through teacher forcing together.
+/// Source and target tokens per batch of teacher forcing.
 constexpr std::size_t kScoreTokens = 2048;
 
 std::exception_ptr stopped_error() noexcept {
@@ -107,7 +107,7 @@ void Worker::translate() noexcept {
   } catch (...) {
     const std::exception_ptr error = std::current_exception();
     tools_.reset();
-    // Without tools nothing may be in flight yet: then one request learns of it, so that all do in the end.
+    // Without tools, nothing may be in flight yet. Then one request receives the error; in the end, all do.
     if (in_flight_.empty())
       if (auto job = queue_->take_translation(seat_)) finish_failed(std::move(job), error);
     for (auto& [id, job] : std::exchange(in_flight_, {})) finish_failed(std::move(job), error);
@@ -132,7 +132,7 @@ decoding::Supply Worker::next(decoding::Sentence& sentence, bool may_wait) {
     sentence.line = request.line;
     sentence.search = request.search;
     sentence.shortlist = request.shortlist;
-    // What looks inside reads it again.
+    // The pass for inner states reads it again.
     if (!request.inner.empty())
       sentence.source = request.source;
     else
@@ -151,7 +151,7 @@ bool Worker::stopped(std::uint64_t id) {
   return job.stopped() || job.thrown != nullptr;
 }
 
-/// A sentence is in every step from its first to its last, so what goes on has waited since the step before.
+/// A sentence takes part in every step from its first to its last, so a continued one has waited since the last step.
 void Worker::stepped(std::span<const decoding::SentenceState* const> sentences) {
   const auto now = std::chrono::steady_clock::now();
   std::uint64_t continued = 0;
@@ -200,7 +200,7 @@ decoding::InnerStates Worker::look_inside(const TranslationRequest& request, con
   TokenBatch target;
   source.add(request.source);
   std::vector<std::int32_t> tokens = hypothesis.tokens;
-  // One that was cut predicts its last token and no end: the pass ends a token earlier.
+  // A hypothesis that was cut predicts its last token and no end, so the pass ends one token earlier.
   if (hypothesis.stopped_by != decoding::StoppedBy::kEnd) {
     if (tokens.empty()) return {};
     tokens.pop_back();
@@ -227,7 +227,7 @@ void Worker::score_batch() noexcept {
     score(jobs);
   } catch (...) {
     tools_.reset();
-    // One by one, so that a pair that the model cannot take fails alone.
+    // One by one, so that a pair that the model does not support fails alone.
     for (auto& job : jobs) {
       if (job == nullptr) continue;
       try {
@@ -240,7 +240,7 @@ void Worker::score_batch() noexcept {
   }
 }
 
-/// Finishes the jobs, or throws before any of them is finished.
+/// Finishes all jobs, or throws before any of them is finished.
 void Worker::score(std::span<std::unique_ptr<Job>> jobs) {
   TokenBatch sources;
   TokenBatch targets;
@@ -263,7 +263,7 @@ void Worker::score(std::span<std::unique_ptr<Job>> jobs) {
   for (std::size_t i = 0; i < jobs.size(); ++i) finish(std::move(jobs[i]), std::move(results[i]));
 }
 
-/// Neighbours of equal requests go through together.
+/// Adjacent jobs with equal requests share one pass.
 void Worker::look_inside(std::span<std::unique_ptr<Job>> jobs, std::span<ScoreResult> results) {
   for (std::size_t begin = 0, end = 0; begin < jobs.size(); begin = end) {
     const decoding::InnerStatesRequest& wanted = score_request(jobs[begin]).inner;
@@ -300,7 +300,7 @@ void Worker::finish(std::unique_ptr<Job> job, ScoreResult result) noexcept {
 }
 
 void Worker::finish(std::unique_ptr<Job> job, std::exception_ptr thrown) noexcept {
-  // With the callback goes what it holds, and a client that waits may be gone as soon as the queue knows.
+  // Destroy what the callback owns first: once the queue is notified, a waiting client may be destroyed.
   job->task.emplace<Job::Score>();
   queue_->finish(seat_, *job, std::move(thrown));
 }

@@ -20,8 +20,8 @@ struct WorkerLatencies {
   LatencyHistogram next_token;
 };
 
-/// One thread's part of an engine: takes requests from the queue until that is closed. Whatever fails, each request
-/// that it takes gets its callback, and the thread goes on.
+/// One thread of an engine: takes requests from the queue until the queue is closed. After any failure, every request
+/// that it has taken gets its callback, and the thread continues.
 class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
  public:
   Worker(const runtime::Runtime& runtime, const decoding::Ensemble& ensemble, const EngineOptions& options,
@@ -44,9 +44,9 @@ class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
   /// The objects that a worker computes with. They are rebuilt after a failure, which may leave them in any state.
   struct Tools {
     std::unique_ptr<tensor::Context> context;
-    /// For passes between the loop's steps, whose memory must stay.
+    /// For passes between the loop's steps, whose memory must be preserved.
     std::unique_ptr<tensor::Context> other_context;
-    /// The contexts of the second and further models of an ensemble.
+    /// The contexts of all models of an ensemble except the first.
     std::vector<std::unique_ptr<tensor::Context>> further_contexts;
     std::unique_ptr<decoding::StepModel> stepper;
     decoding::DecodingLoop loop;
@@ -59,7 +59,7 @@ class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
   void translate() noexcept;
   void score_batch() noexcept;
   void score(std::span<std::unique_ptr<Job>> jobs);
-  /// Adds to the results what the requests want besides.
+  /// Adds the inner states that the requests require to the results.
   void look_inside(std::span<std::unique_ptr<Job>> jobs, std::span<ScoreResult> results);
 
   static void tell(Job& job, const decoding::SentenceState& sentence) noexcept;
@@ -74,13 +74,13 @@ class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
 
   void finish(std::unique_ptr<Job> job, TranslationResult result) noexcept;
   void finish(std::unique_ptr<Job> job, ScoreResult result) noexcept;
-  /// The job's callback has been called.
+  /// Called after the callback of the job.
   void finish(std::unique_ptr<Job> job, std::exception_ptr thrown) noexcept;
   void finish_failed(std::unique_ptr<Job> job, const std::exception_ptr& error) noexcept;
 
   const runtime::Runtime* runtime_;
   const decoding::Ensemble* ensemble_;
-  const nn::Seq2SeqModel* model_;  ///< the first
+  const nn::Seq2SeqModel* model_;  ///< the first model
   const EngineOptions* options_;
   const decoding::SharedSearch* usual_;
   RequestQueue* queue_;
@@ -91,7 +91,7 @@ class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
   std::unordered_map<std::uint64_t, std::unique_ptr<Job>> in_flight_;
   std::uint64_t next_id_ = 0;
   std::chrono::steady_clock::time_point last_step_{};
-  /// The jobs of one teacher-forcing batch; all empty between batches.
+  /// The jobs of one teacher-forcing batch. All elements are empty between batches.
   std::array<std::unique_ptr<Job>, 256> batch_;
 };
 

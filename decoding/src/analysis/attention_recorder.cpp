@@ -22,7 +22,7 @@ std::string_view name_of(AttentionKind kind) {
   return "attention to the source";
 }
 
-/// Scores of a query row and a key row in one head, as they go into the softmax.
+/// Scores of a query row and a key row in one head: the inputs of the softmax.
 class Scores {
  public:
   Scores(tensor::DeviceMemory& memory, const ops::AttentionArguments& forward)
@@ -53,7 +53,7 @@ AttentionRecorder::AttentionRecorder(tensor::Context& context, const AttentionRe
 }
 
 void AttentionRecorder::before(ops::AttentionOptions& options) {
-  // Within a decoder, causal attention is the one to its own tokens.
+  // Within a decoder, causal attention is the attention to its own tokens.
   const AttentionKind kind = !in_decoder_     ? AttentionKind::kEncoder
                              : options.causal ? AttentionKind::kDecoder
                                               : AttentionKind::kCross;

@@ -9,7 +9,7 @@
 
 namespace dragoman::decoding {
 
-/// Keeps the attention of one kind, layer by layer, on the host.
+/// Stores the attention of one kind, layer by layer, on the host.
 class AttentionRecorder final : public ops::AttentionObserver {
  public:
   AttentionRecorder(tensor::Context& context, const AttentionRequest& request);
@@ -17,18 +17,18 @@ class AttentionRecorder final : public ops::AttentionObserver {
   AttentionRecorder(const AttentionRecorder&) = delete;
   AttentionRecorder& operator=(const AttentionRecorder&) = delete;
 
-  /// From now on the decoder runs, not the encoder.
+  /// Marks the end of the encoder and the beginning of the decoder.
   void decoder_begins() { in_decoder_ = true; }
-  /// One entry per sentence.
+  /// Returns one entry per sentence.
   std::vector<AttentionMaps> take();
 
  private:
-  /// Of one layer and one sentence.
+  /// The attention of one layer and one sentence.
   struct Map {
-    int heads = 0;  ///< of the layer
+    int heads = 0;  ///< heads of the layer
     std::int64_t queries = 0;
     std::int64_t keys = 0;
-    std::vector<float> values{};  ///< of the heads that are wanted, or of their mean
+    std::vector<float> values{};  ///< of the requested heads, or their mean
   };
 
   void before(ops::AttentionOptions& options) override;

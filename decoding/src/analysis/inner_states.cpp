@@ -10,7 +10,7 @@
 namespace dragoman::decoding {
 namespace {
 
-/// Adds the rows of each sentence to what is there.
+/// Appends the rows of each sentence to the sentence's results.
 void add_states(tensor::Context& context, const tensor::Tensor& states, std::span<const std::int32_t> offsets,
                 std::vector<InnerStates>& results) {
   const tensor::HostView view = tensor::HostView::of(context.memory(), states);
@@ -50,7 +50,7 @@ void check(const AttentionRequest& request, const nn::Seq2SeqModel& model) {
                 "this model names no layer as its alignment; name one");
 }
 
-/// What the state kept of decode(), for each of the sentences.
+/// Adds the alignment that decode() kept in the state, for each sentence.
 void add_alignments(nn::WholeState& state, std::span<const std::int32_t> targets, std::span<const std::int32_t> sources,
                     std::vector<InnerStates>& results) {
   for (std::size_t b = 0; b < results.size(); ++b) {

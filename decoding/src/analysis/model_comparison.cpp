@@ -13,7 +13,7 @@
 namespace dragoman::decoding {
 namespace {
 
-/// Sums over rows of which StateError is made.
+/// Sums over rows from which a StateError is computed.
 struct StateSums {
   double squared_difference = 0;
   double squared_reference = 0;
@@ -52,7 +52,7 @@ struct StateSums {
       const double b = tensor::element(reference, row, j);
       const double difference = std::abs(a - b);
       squared_difference += difference * difference;
-      // A NaN must not be lost.
+      // The negated comparison keeps a NaN.
       if (!(difference <= largest_difference)) largest_difference = difference;
       own += a * a;
       expected += b * b;
@@ -104,7 +104,7 @@ struct PredictionSums {
   }
 };
 
-/// The states of a pass as the host reads them, in the order of the layers.
+/// The states of a pass on the host, in the order of the layers.
 struct PassView {
   struct Layer {
     bool of_decoder;

@@ -9,7 +9,7 @@
 namespace dragoman::decoding {
 namespace {
 
-/// Into the memory that `to` has: once all lengths have been seen, copies do not allocate.
+/// Copies into the existing memory of `to`: after all lengths have occurred, copies do not allocate.
 void copy(const LiveHypothesis& from, LiveHypothesis& to) {
   to.tokens.assign(from.tokens.begin(), from.tokens.end());
   to.token_log_probabilities.assign(from.token_log_probabilities.begin(), from.token_log_probabilities.end());
@@ -18,7 +18,7 @@ void copy(const LiveHypothesis& from, LiveHypothesis& to) {
   to.origin = from.origin;
 }
 
-/// What a sentence must hold may be chosen, whatever its shortlist says.
+/// Tokens of constraints may be chosen even if they are not on the sentence's shortlist.
 void add_constraints(const Sentence& sentence, std::vector<std::int32_t>& shortlist) {
   if (sentence.constraints.empty()) return;
   for (const Constraint& constraint : sentence.constraints)
@@ -165,7 +165,8 @@ void ActiveSentence::finish(const Advance::Ending& ending) {
   drop_surplus(searcher->strategy->results_per_start());
 }
 
-/// The worst of the last result's origin if there are more of that than may be, else the worst of all if there are.
+/// Drops the worst result of the last result's origin if that origin has too many, else the worst of all results if
+/// there are too many.
 void ActiveSentence::drop_surplus(std::int32_t per_start) {
   std::vector<Hypothesis>& finished = state.finished;
   if (per_start > 0)

@@ -9,42 +9,42 @@
 
 namespace dragoman::decoding {
 
-/// One sentence in flight: its state, its place in the model, and the bookkeeping between steps. Objects are reused for
-/// later sentences, so that their memory is, too.
+/// One sentence in flight: its state, its slot in the model, and the bookkeeping between steps. Objects and their
+/// memory are reused for later sentences.
 class ActiveSentence {
  public:
   SentenceState state;
   std::int32_t slot = -1;
   Searcher* searcher = nullptr;
-  /// Rows that it may need.
+  /// The maximum number of rows that it needs.
   std::int32_t maximum_live = 1;
-  /// Where steps run ahead: its first row in the step whose candidates are awaited, and in the one that was begun on
-  /// top of that, with how many rows it has there; -1: it is in none.
+  /// If steps run ahead: its first row in the step whose candidates are awaited, and its first row and number of rows
+  /// in the step that was begun after that one. -1: it has no rows in the step.
   std::int32_t awaited_row = -1;
   std::int32_t next_row = -1;
   std::int32_t next_rows = 0;
-  /// What its hypotheses may choose from, rising; empty: the whole vocabulary.
+  /// The tokens that its hypotheses may choose, ascending. Empty: the whole vocabulary.
   std::vector<std::int32_t> shortlist;
-  /// Why it has no result, if it has none.
+  /// The reason why it has no result, or nullptr.
   std::exception_ptr failure;
 
-  /// Takes state.sentence as a new one, for `searcher`.
+  /// Starts state.sentence as a new sentence for `searcher`.
   void begin(const nn::SequenceSpec& spec);
-  /// Row of living hypothesis `index` in the last step that it continues; -1 before the first.
+  /// Returns the row of living hypothesis `index` in the last step that it continues; -1 before the first step.
   std::int32_t parent_row(std::size_t index) const { return fresh_ ? -1 : first_row_ + parents_[index]; }
   bool fresh() const noexcept { return fresh_; }
 
-  /// Notes what a step that began at `first_row` and `first_token` told about the tokens that it appended.
-  /// `tokens_per_row` of each living hypothesis were in it.
+  /// Stores the results of a step for the appended tokens. The sentence's rows began at `first_row` and `first_token`,
+  /// with `tokens_per_row` tokens per living hypothesis.
   void record(const StepResult& result, std::int32_t first_row, std::int64_t first_token, std::int64_t tokens_per_row);
-  /// Carries out what the strategy decided.
+  /// Applies the decision of the strategy.
   void apply(const Advance& advance);
-  /// Ends it because the model's scores are not finite.
+  /// Ends the sentence because the scores of the model are not finite.
   void give_up();
-  /// Drops the living.
+  /// Drops the living hypotheses.
   void abandon() { state.live.clear(); }
   void fail(std::exception_ptr error);
-  /// Forgets what it holds on behalf of others, and keeps its memory for a later sentence.
+  /// Releases everything that it holds for others, and keeps its memory for a later sentence.
   void retire();
 
  private:

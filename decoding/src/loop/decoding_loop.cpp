@@ -36,7 +36,7 @@ std::size_t stable_prefix_length(const SentenceState& sentence) {
 
 namespace {
 
-/// Whether the device can choose how this sentence goes on, and the step of its rows tells all by its candidates.
+/// Whether the device can choose the continuation of this sentence, and the candidates are all that its step returns.
 bool can_run_ahead(const ActiveSentence& sentence) {
   const Searcher& searcher = *sentence.searcher;
   const bool forced = sentence.fresh() && !sentence.state.sentence.target_prefix.empty();
@@ -48,7 +48,7 @@ bool can_run_ahead(const ActiveSentence& sentence) {
 
 struct DecodingLoop::Impl {
   using Active = SentencePool::Active;
-  /// A sentence's rows in a step; below 0: it has none.
+  /// The rows of a sentence in a step. Negative: it has none.
   struct Place {
     std::int32_t first_row = -1;
     std::int64_t first_token = 0;
@@ -79,7 +79,7 @@ struct DecodingLoop::Impl {
   Advance advance;
   std::vector<const SentenceState*> stepped;
 
-  /// Was begun; the rows and candidates that it has. The next one is begun before its result is looked at.
+  /// The step that was begun, its rows and candidates. The next step is begun before the result of this one is read.
   std::unique_ptr<PendingStep> awaited;
   std::size_t awaited_rows = 0;
   std::int64_t awaited_candidates = 1;
@@ -113,7 +113,7 @@ bool DecodingLoop::Impl::run(SentenceSource& source, HypothesisSink& sink, const
   while (true) {
     if (stop.stop_requested()) return false;
     pool.drop_stopped(source, sink);
-    if (pool.active().empty()) awaited.reset();  // of sentences that have ended
+    if (pool.active().empty()) awaited.reset();  // the awaited step has ended sentences only
     pool.admit(source, sink);
     if (pool.done()) return true;
     if (pool.active().empty()) continue;
@@ -139,7 +139,7 @@ void DecodingLoop::Impl::step(HypothesisSink& sink) {
   });
 }
 
-/// One step of all; what the sentences need of it differs, so it has the most that any of them does.
+/// Composes one step for all sentences. Their requirements differ, so the step has the maximum of each requirement.
 void DecodingLoop::Impl::compose() {
   rows.clear();
   tokens.clear();
@@ -191,8 +191,8 @@ StepRequest DecodingLoop::Impl::request() const {
           .log_probabilities = log_probabilities};
 }
 
-/// Begins the next step on what the device chooses, and looks at the one before only then. A sentence that turns out to
-/// have ended is in one step for nothing; what the device chose beyond what its search keeps is ignored.
+/// Begins the next step with the device's choice, and reads the result of the last step only then. A sentence that
+/// turns out to have ended takes part in one redundant step. Rows beyond those that its search keeps are ignored.
 void DecodingLoop::Impl::run_ahead(HypothesisSink& sink) {
   log_probabilities.assign(awaited_rows, 0);
   compose();
@@ -218,7 +218,7 @@ void DecodingLoop::Impl::finish_awaited(HypothesisSink& sink) {
   });
 }
 
-/// What the sentences make of the result; `place_of` says where their rows are.
+/// Passes the result of a step to its sentences; `place_of` returns the rows of a sentence.
 void DecodingLoop::Impl::end_step(HypothesisSink& sink, std::int64_t per_row, const auto& place_of) {
   ++statistics.steps;
   stepped.clear();
@@ -237,7 +237,7 @@ void DecodingLoop::Impl::end_step(HypothesisSink& sink, std::int64_t per_row, co
   sink.stepped(stepped);
 }
 
-/// The device knows which tokens they append, to which of the sentence's rows.
+/// Adds rows for which the device determines the tokens and parents.
 void DecodingLoop::Impl::add_chosen_rows(ActiveSentence& sentence) {
   const SentenceState& state = sentence.state;
   sentence.next_row = -1;
@@ -261,7 +261,7 @@ void DecodingLoop::Impl::add_chosen_rows(ActiveSentence& sentence) {
   }
 }
 
-/// For the rows that the sentence is about to get.
+/// Applies processors for the rows that the sentence gets next.
 void DecodingLoop::Impl::apply_processors(ActiveSentence& sentence) {
   const SentenceState& state = sentence.state;
   const std::size_t edits_before = edits.size();
@@ -325,7 +325,7 @@ void DecodingLoop::Impl::add_rows(const ActiveSentence& sentence, bool any_noise
   }
 }
 
-/// For the rows that the sentence has got.
+/// Adds the shortlist of the rows that the sentence got last.
 void DecodingLoop::Impl::add_allowed(const ActiveSentence& sentence) {
   const auto begin = static_cast<std::int32_t>(shortlist.size());
   shortlist.insert(shortlist.end(), sentence.shortlist.begin(), sentence.shortlist.end());
@@ -353,7 +353,7 @@ void DecodingLoop::Impl::advance_sentence(ActiveSentence& sentence, const Place&
                 "the search strategy dropped every hypothesis of sentence {}", sentence.state.sentence.id);
 }
 
-/// The candidates that a sentence's strategy asked for, where the step had more of each row.
+/// Returns the candidates that the strategy of a sentence requested, when the step has more per row.
 Candidates DecodingLoop::Impl::first_of(std::span<const std::int32_t> all_tokens,
                                         std::span<const double> all_log_probabilities, std::size_t per_row,
                                         std::size_t scored) {
@@ -370,8 +370,8 @@ Candidates DecodingLoop::Impl::first_of(std::span<const std::int32_t> all_tokens
   return {first_tokens, first_log_probabilities, static_cast<std::int64_t>(scored)};
 }
 
-/// Whether a strategy can work with them. A row in which everything is forbidden has no finite score either, and that
-/// is no fault of the model: then nothing follows.
+/// Whether a strategy can use the candidates. A row in which every token is forbidden has no finite score either; that
+/// is not the model's fault: nothing can follow.
 bool DecodingLoop::Impl::finite(const Candidates& candidates, std::int32_t first_row) const {
   for (std::size_t i = 0; i < candidates.log_probabilities.size(); ++i) {
     const double log_probability = candidates.log_probabilities[i];
@@ -389,7 +389,7 @@ bool DecodingLoop::Impl::finite(const Candidates& candidates, std::int32_t first
   return true;
 }
 
-/// Strategies may come from plugins.
+/// Checks the decision of a strategy, which may be a plugin's.
 void DecodingLoop::Impl::check_advance(const ActiveSentence& sentence) const {
   const SentenceState& state = sentence.state;
   const auto is_parent = [&](std::int32_t parent) {

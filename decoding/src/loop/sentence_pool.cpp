@@ -13,7 +13,7 @@ using core::ErrorCode;
 
 namespace {
 
-/// Whether a model takes it.
+/// Checks that the model supports a sentence.
 void check(const Sentence& sentence, const nn::SequenceSpec& spec) {
   const auto length = static_cast<std::int64_t>(sentence.source.size());
   core::require(length >= 1 && length <= spec.maximum_source_length, ErrorCode::kInvalidArgument,
@@ -65,7 +65,7 @@ void check_constraints(const Sentence& sentence, const SearchStrategy& strategy,
 
 SentencePool::SentencePool(StepModel& model, SharedSearch usual, const LoopLimits& limits, LoopStatistics& statistics)
     : model_(model), usual_(std::move(usual)), limits_(limits), statistics_(statistics) {
-  searchers_.get(usual_, model_);  // what is wrong with it is better known before there is a sentence
+  searchers_.get(usual_, model_);  // report an invalid search before the first sentence
 }
 
 void SentencePool::release_all() noexcept {
@@ -88,8 +88,9 @@ void SentencePool::drop_stopped(SentenceSource& source, HypothesisSink& sink) {
   if (any) deliver(sink);
 }
 
-/// Searches of several hypotheses use the weights that a step streams through the caches for more rows; with one each,
-/// the keys and values of so many sentences push them out. Measured with models of 2 and 60 million parameters.
+/// In searches with several hypotheses, more rows share the weights that a step streams through the caches. In searches
+/// with one hypothesis per sentence, the keys and values of that number of sentences would evict the weights. Measured
+/// with models of 2 and 60 million parameters.
 std::int64_t SentencePool::maximum_rows() const {
   constexpr std::int64_t kOfManySentences = 64;
   constexpr std::int64_t kOfBeams = 96;
@@ -102,7 +103,7 @@ std::int64_t SentencePool::maximum_encoder_tokens() const {
   return limits_.maximum_encoder_tokens > 0 ? limits_.maximum_encoder_tokens : kOfCaches;
 }
 
-/// Refilling the pool by a quarter at a time gives the encoder a batch to work on.
+/// Refilling a quarter of the pool at a time gives the encoder a batch.
 bool SentencePool::wants_more() const {
   if (exhausted_ && pending_ == nullptr) return false;
   return active_.empty() || maximum_rows() - reserved_rows_ >= std::max<std::int64_t>(1, maximum_rows() / 4);
@@ -134,7 +135,7 @@ void SentencePool::collect_group(SentenceSource& source, HypothesisSink& sink) {
   }
 }
 
-/// The next sentence that can be searched; nullptr if there is none now.
+/// Returns the next sentence that can be searched, or nullptr if there is none now.
 SentencePool::Active SentencePool::pull(SentenceSource& source, HypothesisSink& sink, bool may_wait) {
   while (!exhausted_) {
     if (spare_.empty()) spare_.push_back(std::make_unique<ActiveSentence>());
@@ -188,7 +189,7 @@ void SentencePool::admit_group() {
   slots_.resize(group_.size());
   active_.reserve(active_.size() + group_.size());
   model_.admit({tokens_, offsets_}, slots_);
-  // All at once, so that release_all() knows of each whatever fails from here on.
+  // All slots are set before anything can fail, so that release_all() releases each of them.
   for (std::size_t i = 0; i < group_.size(); ++i) group_[i]->slot = slots_[i];
   for (Active& sentence : group_) {
     sentence->begin(model_.spec());
@@ -213,7 +214,7 @@ void SentencePool::deliver(HypothesisSink& sink) {
   active_.resize(kept);
 }
 
-/// The result of a sentence that is in the model no more. Its memory is for a later one.
+/// Delivers the result of a sentence that is no longer in the model. Its memory is kept for a later sentence.
 void SentencePool::hand_over(ActiveSentence& sentence, HypothesisSink& sink) {
   const std::uint64_t id = sentence.state.sentence.id;
   const std::exception_ptr failure = sentence.failure;

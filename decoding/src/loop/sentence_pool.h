@@ -10,29 +10,30 @@
 
 namespace dragoman::decoding {
 
-/// The sentences that a loop has in the model: takes them from a source as rows become free, encodes them together, and
-/// hands results over. Belongs to one loop.
+/// The sentences that a loop has in the model. The pool takes sentences from a source as rows become free, encodes them
+/// together, and delivers results. Belongs to one loop.
 class SentencePool {
  public:
   using Active = std::unique_ptr<ActiveSentence>;
 
-  /// `usual` is the search of sentences that name none. Error if it is none for this model. All must outlive the pool.
+  /// Sentences without a search use `usual`. Error if it is invalid for this model. All arguments must outlive the
+  /// pool.
   SentencePool(StepModel& model, SharedSearch usual, const LoopLimits& limits, LoopStatistics& statistics);
 
-  /// Before a run: its source may have sentences again.
+  /// Prepares for a run, whose source may have sentences again.
   void open() noexcept { exhausted_ = false; }
-  /// Ends those that their source has stopped.
+  /// Ends the sentences that their source has stopped.
   void drop_stopped(SentenceSource& source, HypothesisSink& sink);
   /// Fills free rows, if there are enough of them.
   void admit(SentenceSource& source, HypothesisSink& sink);
-  /// Hands over those that have no living hypothesis left.
+  /// Delivers the sentences that have no living hypothesis left.
   void deliver(HypothesisSink& sink);
-  /// Takes all out of the model, without results.
+  /// Releases all sentences from the model, without results.
   void release_all() noexcept;
 
-  /// Those in the model.
+  /// Returns the sentences in the model.
   const std::vector<Active>& active() const noexcept { return active_; }
-  /// Nothing is in the model, and nothing will come.
+  /// Returns whether the model has no sentences and the source has ended.
   bool done() const noexcept { return active_.empty() && exhausted_ && pending_ == nullptr; }
 
  private:
@@ -55,10 +56,10 @@ class SentencePool {
   std::vector<Active> active_;
   std::vector<Active> group_;
   std::vector<Active> spare_;
-  /// Was pulled, but did not fit yet.
+  /// A sentence that was pulled but did not fit yet.
   Active pending_;
-  /// Hypotheses that the sentences in `active_` and `group_` may keep, and those of the last sentence pulled: the next
-  /// is likely to be of its kind, and is left where it is if there is no room for it.
+  /// The hypotheses that the sentences in `active_` and `group_` may keep, and those of the last sentence that was
+  /// pulled. The next sentence is assumed to need the same number, and is not pulled if there is no room for it.
   std::int64_t reserved_rows_ = 0;
   std::int64_t expected_rows_ = 1;
   bool exhausted_ = false;

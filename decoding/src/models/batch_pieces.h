@@ -8,7 +8,7 @@
 
 namespace dragoman::decoding {
 
-/// Sentences [begin, end) of a batch, as a batch of their own.
+/// Sentences [begin, end) of a batch, as a separate batch.
 class BatchPiece {
  public:
   BatchPiece(const tensor::RaggedTokens& batch, std::int64_t begin, std::int64_t end) {
@@ -23,8 +23,8 @@ class BatchPiece {
   std::vector<std::int32_t> offsets_;
 };
 
-/// Calls body(sources, targets) with neighbouring sentences of together at most `most_tokens` source and target tokens,
-/// or with one that has more.
+/// Calls body(sources, targets) with consecutive sentences that have at most `most_tokens` source and target tokens in
+/// total, or with one sentence that has more.
 template <class Body>
 void for_each_piece(const tensor::RaggedTokens& sources, const tensor::RaggedTokens& targets, std::int64_t most_tokens,
                     const Body& body) {

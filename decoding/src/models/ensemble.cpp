@@ -47,7 +47,7 @@ nn::SequenceSpec Ensemble::spec() const {
 std::vector<double> Ensemble::normalised_weights() const {
   std::vector<double> result = weights;
   if (result.empty()) result.assign(models.size(), 1);
-  // The largest first: the sum of large ones may be no number.
+  // Divide by the largest weight first: the sum of large weights may overflow.
   const double largest = *std::ranges::max_element(result);
   for (double& weight : result) weight /= largest;
   const double sum = std::accumulate(result.begin(), result.end(), 0.0);
@@ -59,14 +59,14 @@ struct EnsembleStepper::Member {
   Member(const nn::Seq2SeqModel& model, tensor::Context& context) : stepper(model, context) {}
 
   ModelStepper stepper;
-  std::unordered_map<std::int32_t, std::int32_t> slots;  ///< those of the ensemble to the model's own
+  std::unordered_map<std::int32_t, std::int32_t> slots;  ///< maps slots of the ensemble to slots of the model
   std::vector<nn::RowRef> rows;
   StepResult result;
 };
 
 namespace {
 
-/// Combines rows of all models' distributions.
+/// Combines rows of the distributions of all models.
 class RowCombiner {
  public:
   RowCombiner(EnsembleMean mean, std::span<const double> weights, std::span<const tensor::HostView> distributions)
@@ -78,15 +78,15 @@ class RowCombiner {
     return mean_.combine(terms_);
   }
 
-  /// The whole row as a distribution.
+  /// Computes a whole row as a distribution.
   void all(std::int64_t row, std::vector<double>& result) const {
     result.resize(static_cast<std::size_t>(distributions_.front().tensor().cols));
     for (std::size_t v = 0; v < result.size(); ++v) result[v] = combined(row, static_cast<std::int64_t>(v));
     if (!mean_.is_normalised()) normalise(result);
   }
 
-  /// Tokens among which the `k` best by mean probability are. A token's lies between its largest term and that many
-  /// times it, so most of the vocabulary needs no exponential.
+  /// Finds a superset of the `k` best tokens by mean probability. The mean of a token is between its largest term and
+  /// that term times the number of models, so most of the vocabulary needs no exponential.
   void likely(std::int64_t row, std::int64_t k, std::vector<std::int32_t>& tokens) {
     const auto size = static_cast<std::size_t>(distributions_.front().tensor().cols);
     largest_.assign(size, kNone);
@@ -120,7 +120,7 @@ class RowCombiner {
   std::vector<double> best_;
 };
 
-/// Writes the k best of `tokens`, as ops::project_top_k() ranks them.
+/// Writes the k best of `tokens`, ranked as ops::project_top_k() ranks.
 void select_best(std::span<const std::int32_t> tokens, std::span<const double> log_probabilities,
                  std::span<const double> ranks, std::int64_t k, StepResult& result) {
   std::vector<std::size_t> order(tokens.size());
@@ -192,8 +192,8 @@ std::size_t EnsembleStepper::expected_bytes(std::int64_t source_tokens, std::int
 
 namespace {
 
-/// The log probability of each token of a prefix that a step forces, at its place in `request.next`; 0 elsewhere.
-/// `before` are the members' distributions, in the order in which their steppers look at such tokens.
+/// Returns the log probability of each forced token of a prefix, at its index in `request.next`; 0 elsewhere. `before`
+/// has the members' distributions, in the order in which their steppers process such tokens.
 std::vector<double> forced_log_probabilities(const StepRequest& request, RowCombiner& before) {
   std::vector<double> forced(request.next.tokens.size(), 0);
   std::vector<double> row;
@@ -209,8 +209,8 @@ std::vector<double> forced_log_probabilities(const StepRequest& request, RowComb
   return forced;
 }
 
-/// Chooses the candidates of a step's rows by the combined distributions, and finds the log probabilities of the scored
-/// tokens.
+/// Chooses the candidates of a step's rows by the combined distributions, and computes the log probabilities of the
+/// scored tokens.
 class RowRanker {
  public:
   RowRanker(RowCombiner& combiner, EnsembleMean mean, std::int64_t vocabulary, const StepRequest& request,
@@ -246,7 +246,7 @@ class RowRanker {
     select_best(tokens_, row_, ranks_, request_->candidates, *result_);
   }
 
-  /// Looks at the tokens alone that may be among the best; false if the combiner cannot tell which these are.
+  /// Ranks only the tokens that may be among the best. Returns false if the combiner cannot determine them.
   bool rank_likely(std::size_t r) {
     const auto row = static_cast<std::int64_t>(r);
     tokens_.clear();

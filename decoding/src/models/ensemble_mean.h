@@ -13,7 +13,7 @@ namespace dragoman::decoding {
 
 inline constexpr double kNone = -std::numeric_limits<double>::infinity();
 
-/// log sum exp, and NaN where anything is.
+/// log sum exp; NaN if any value is NaN.
 inline double log_sum_exp(std::span<const double> values) {
   const double most = *std::max_element(values.begin(), values.end());
   if (std::isinf(most) && most < 0) return kNone;
@@ -22,23 +22,23 @@ inline double log_sum_exp(std::span<const double> values) {
   return most + std::log(sum);
 }
 
-/// Logarithms of a distribution that need not sum to 1 become such that do.
+/// Normalises logarithms of a distribution, so that the probabilities sum to 1.
 inline void normalise(std::span<double> logarithms) {
   const double sum = log_sum_exp(logarithms);
   if (sum == kNone) return;  // nothing is allowed
   for (double& value : logarithms) value -= sum;
 }
 
-/// The mean of several models' probabilities of a token. `weights` sum to 1 and outlive it.
+/// The mean of several models' probabilities of a token. `weights` sum to 1 and must outlive the object.
 class WeightedMean {
  public:
   WeightedMean(EnsembleMean mean, std::span<const double> weights) : mean_(mean), weights_(weights) {
     for (const double weight : weights) log_weights_.push_back(std::log(weight));
   }
   double log_weight(std::size_t model) const { return log_weights_[model]; }
-  /// Whether the means of distributions are one.
+  /// Whether the mean of distributions is a distribution.
   bool is_normalised() const { return mean_ == EnsembleMean::kProbability; }
-  /// Of each model's log probability, which are overwritten.
+  /// Returns the mean of the models' log probabilities `terms`, which are overwritten.
   double combine(std::span<double> terms) const {
     for (std::size_t i = 0; i < terms.size(); ++i)
       terms[i] = is_normalised() ? log_weights_[i] + terms[i] : weights_[i] * terms[i];

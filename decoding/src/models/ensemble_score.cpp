@@ -11,10 +11,10 @@
 namespace dragoman::decoding {
 namespace {
 
-/// Whole distributions of several models are alive at a time.
+/// Target tokens per batch: memory holds whole distributions of several models.
 constexpr std::int64_t kDistributionTokens = 512;
 
-/// The mean of probabilities needs those of the targets alone.
+/// The mean of probabilities needs the probabilities of the targets only.
 void combine_target_scores(const WeightedMean& mean, std::span<const std::vector<TargetScore>> of_models,
                            std::vector<TargetScore>& results) {
   std::vector<double> terms(of_models.size());
@@ -27,7 +27,7 @@ void combine_target_scores(const WeightedMean& mean, std::span<const std::vector
   }
 }
 
-/// A normalised product needs them all.
+/// A normalised product needs the whole distributions.
 void combine_distributions(const WeightedMean& mean, const ForcedTargets& targets,
                            std::span<const tensor::HostView> distributions, std::vector<TargetScore>& results) {
   std::vector<double> terms(distributions.size());

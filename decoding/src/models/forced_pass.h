@@ -11,14 +11,15 @@
 
 namespace dragoman::decoding {
 
-/// What a model makes of a batch by teacher forcing, in step memory of its context.
+/// The outputs of a model for a batch by teacher forcing, in the step memory of its context.
 struct ForcedPass {
   nn::Encoding encoding;
   nn::Decoding decoding;
-  nn::Tensor log_probabilities;  ///< [T, V]: of what may follow each decoder input
+  nn::Tensor log_probabilities;  ///< [T, V]: of the successors of each decoder input
 };
 
-/// In a step of its own. The whole distributions are as many numbers as the vocabulary for each token: small batches.
+/// Runs a separate step. Whole distributions have one value per vocabulary entry for each token, so batches must be
+/// small.
 inline ForcedPass forced_pass(const nn::Seq2SeqModel& model, tensor::Context& context,
                               const tensor::RaggedTokens& sources, const ForcedTargets& targets, bool all_layers) {
   ForcedPass pass;

@@ -7,7 +7,7 @@
 
 namespace dragoman::decoding {
 
-/// Decoder inputs (start, then the target) and what they are to predict (the target, then the end).
+/// Decoder inputs (the start, then the target) and the tokens that they predict (the target, then the end).
 struct ForcedTargets {
   std::vector<std::int32_t> inputs;
   std::vector<std::int32_t> labels;

@@ -14,7 +14,7 @@
 namespace dragoman::decoding {
 namespace {
 
-/// Of tensors that the host can read.
+/// Takes tensors that the host can read.
 void copy_candidates(const nn::Tensor& tokens, const nn::Tensor& log_probabilities, StepResult& result) {
   const std::int64_t count = tokens.size();
   const auto* first = tokens.as<std::int32_t>();
@@ -34,7 +34,7 @@ void copy_wanted(const tensor::Context& context, const ops::TopK& best, std::siz
   });
 }
 
-/// Candidates on their way to the host: log probabilities and, right behind them, tokens.
+/// Candidates that are copied to the host: log probabilities, followed directly by tokens.
 class PendingCandidates final : public PendingStep {
  public:
   PendingCandidates(tensor::DeviceMemory& memory, const ops::TopK& candidates)
@@ -43,7 +43,7 @@ class PendingCandidates final : public PendingStep {
                                                                        tensor::bytes_of(candidates.tokens))) {}
 
   void finish(StepResult& result) override {
-    auto* const bytes = const_cast<std::byte*>(read_->wait().data());  // a tensor's; nothing is written
+    auto* const bytes = const_cast<std::byte*>(read_->wait().data());  // the memory of a tensor; it is not written
     candidates_.log_probabilities.data = bytes;
     candidates_.tokens.data = bytes + tensor::bytes_of(candidates_.log_probabilities);
     copy_candidates(candidates_.tokens, candidates_.log_probabilities, result);
@@ -59,7 +59,7 @@ class PendingCandidates final : public PendingStep {
 
 }  // namespace
 
-/// What the body of a step leaves behind.
+/// The results of the body of a step.
 struct ModelStepper::Outcome {
   ops::TopK best;
   nn::Tensor forced_nlls;
@@ -81,7 +81,7 @@ const nn::SequenceSpec& ModelStepper::spec() const {
 void ModelStepper::admit(const tensor::RaggedTokens& sources, std::span<std::int32_t> slots) {
   nn::Sequences source;
   std::fill(slots.begin(), slots.end(), -1);
-  // What is admitted but never filled must not stay.
+  // Sources that were admitted but not filled must be released.
   const auto release_all = [&] {
     for (const std::int32_t slot : slots)
       if (slot >= 0) state_.release(slot);
@@ -202,7 +202,7 @@ std::unique_ptr<PendingStep> ModelStepper::begin(const StepRequest& request) {
   return std::make_unique<PendingCandidates>(context_->memory(), run(request).best);
 }
 
-/// In the place of those of the last step: the kernel that reads these was launched before.
+/// Uses the buffer of the last step's candidates: the kernel that reads those was launched before.
 void ModelStepper::make_room_for_candidates(std::int64_t rows, std::int64_t per_row) {
   if (!runs_ahead()) return;
   const std::int64_t count = rows * per_row;
@@ -256,7 +256,7 @@ ModelStepper::Outcome ModelStepper::run(const StepRequest& request) {
         scored_rows = context_->upload(std::span<const std::int32_t>(scored_rows_));
         forced = context_->indices(forced_tokens_);
         if (!model_->recordable()) return tensor::StepKey::never();
-        // Outputs are gathered anew when parameters change, and then every row has a list.
+        // Outputs are gathered again when parameters change, and then every row has a list.
         const std::int64_t generation =
             uses_shortlist ? shortlist_cache_->generation() : model_->parameters().generation();
         const std::int64_t state_generation = std::max(state_.generation(), candidate_generation_);
@@ -281,8 +281,8 @@ ModelStepper::Outcome ModelStepper::run(const StepRequest& request) {
       });
 }
 
-/// The state of the last new token of a row says what comes next; the one after token t - 1, how probable its token t
-/// was.
+/// The state of the last new token of a row predicts the next token. The state after token t - 1 gives the probability
+/// of token t.
 void ModelStepper::choose_rows(const StepRequest& request) {
   last_rows_.clear();
   scored_rows_.clear();

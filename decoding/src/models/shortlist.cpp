@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kWordBits = 64;
 
-/// Greatest probability first, the greater token of equals: what Marian keeps.
+/// Orders by descending probability, then by descending token, as Marian does.
 bool goes_first(const Shortlist::Entry& a, const Shortlist::Entry& b) {
   return std::tuple(a.source, -a.probability, -a.target) < std::tuple(b.source, -b.probability, -b.target);
 }

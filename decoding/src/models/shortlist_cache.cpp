@@ -76,10 +76,10 @@ void ShortlistCache::release(std::int32_t slot) {
     if (--sentences_[static_cast<std::size_t>(column_of_[static_cast<std::size_t>(token)])] == 0) --used_columns_;
 }
 
-/// False if there is no room for the list.
+/// Returns false if there is no room for the list.
 bool ShortlistCache::hold(std::int32_t slot_number, std::span<const std::int32_t> tokens) {
   const auto index = static_cast<std::size_t>(slot_number);
-  if (slot_number < 0 || index >= slots_.size()) return false;  // which is refused where requests are checked
+  if (slot_number < 0 || index >= slots_.size()) return false;  // the check of requests rejects it
   Slot& slot = slots_[index];
   if (std::ranges::equal(slot.tokens, tokens)) return true;
   if (!is_list(tokens, static_cast<std::int64_t>(column_of_.size()))) return false;
@@ -118,7 +118,7 @@ void ShortlistCache::use(std::int32_t column) {
   if (sentences_[static_cast<std::size_t>(column)]++ == 0) ++used_columns_;
 }
 
-/// Into the next column that nobody uses.
+/// Assigns the token to the next unused column.
 void ShortlistCache::place(std::int32_t token) {
   do hand_ = (hand_ + 1) % token_in_.size();
   while (sentences_[hand_] > 0);
@@ -154,7 +154,7 @@ void ShortlistCache::gather(tensor::Context& context, const ops::Projection& pro
     for (std::size_t column = 0; column < token_in_.size(); ++column)
       if (token_in_[column] >= 0) missing_.push_back({token_in_[column], static_cast<std::int32_t>(column)});
   }
-  // A column may have been given to another token meanwhile.
+  // A column may have been reassigned to another token meanwhile.
   std::erase_if(missing_, [&](const ops::ShortlistSource& at) {
     return token_in_[static_cast<std::size_t>(at.column)] != at.token;
   });

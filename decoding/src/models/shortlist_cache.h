@@ -11,31 +11,32 @@
 
 namespace dragoman::decoding {
 
-/// The outputs of a model's projection that the sentences in flight may choose, gathered, so that a step computes these
-/// alone. A column is kept when the last sentence that needs it goes, until another token needs room: so sentences that
-/// come and go copy the few outputs that are new. Belongs to one stepper; results do not depend on what is gathered.
+/// Gathers the outputs of a model's projection that the sentences in flight may choose, so that a step computes only
+/// these. A column is kept after its last sentence has gone, until another token needs the room, so that new sentences
+/// copy only the few outputs that are missing. Belongs to one stepper. Results do not depend on the gathered columns.
 class ShortlistCache {
  public:
-  /// There may be rows of this slot.
+  /// Announces that rows may have this slot.
   void admit(std::int32_t slot);
   /// If every row has a list, and the lists together leave out at least half of the vocabulary, gathers the missing
   /// outputs in a separate step and returns true. Otherwise returns false: the caller computes the whole projection.
   /// Only packed weights can be gathered from. `generation` changes when the projection has changed.
   bool prepare(tensor::Context& context, const ops::Projection& projection, std::int64_t generation,
                const StepRequest& request);
-  /// The sentence of this slot, if it has one, is gone.
+  /// Announces that the sentence of this slot, if there is one, has been released.
   void release(std::int32_t slot);
 
-  /// After prepare(): what the step has to upload, parallel to the request's `shortlist`, and what it looks at.
+  /// After prepare(): the arrays that the step must upload, parallel to the request's `shortlist`, and the outputs to
+  /// use.
   std::span<const ops::ShortlistColumn> shortlist_columns() const noexcept { return shortlist_columns_; }
   const ops::ShortlistOutputs* outputs() const noexcept { return outputs_.get(); }
   std::int64_t columns() const noexcept { return columns_; }
-  /// Another one whenever outputs() has changed.
+  /// Changes whenever outputs() has changed.
   std::int64_t generation() const noexcept { return outputs_generation_; }
 
  private:
   struct Slot {
-    std::vector<std::int32_t> tokens;  ///< empty: nothing is held for it
+    std::vector<std::int32_t> tokens;  ///< empty: no list is held
     std::vector<ops::ShortlistColumn> shortlist_columns;
   };
 
@@ -48,16 +49,16 @@ class ShortlistCache {
   void gather(tensor::Context& context, const ops::Projection& projection);
 
   std::int64_t projection_generation_ = -1;
-  std::int64_t most_columns_ = 0;  ///< 0: there is no gathering
+  std::int64_t most_columns_ = 0;  ///< 0: gathering is disabled
   std::unique_ptr<ops::ShortlistOutputs> outputs_;
   std::int64_t outputs_generation_ = 0;
   std::int64_t columns_ = 0;
   std::int64_t used_columns_ = 0;              ///< by any sentence
-  std::size_t hand_ = 0;                       ///< where the next unused column is looked for
-  std::vector<std::int32_t> column_of_;        ///< of each token; -1: none
-  std::vector<std::int32_t> token_in_;         ///< of each column; -1: none
-  std::vector<std::int32_t> sentences_;        ///< that use each column
-  std::vector<ops::ShortlistSource> missing_;  ///< placed, but not gathered yet
+  std::size_t hand_ = 0;                       ///< position of the search for an unused column
+  std::vector<std::int32_t> column_of_;        ///< column of each token; -1: none
+  std::vector<std::int32_t> token_in_;         ///< token of each column; -1: none
+  std::vector<std::int32_t> sentences_;        ///< number of sentences that use each column
+  std::vector<ops::ShortlistSource> missing_;  ///< assigned, but not gathered yet
   std::vector<Slot> slots_;
   std::vector<ops::ShortlistColumn> shortlist_columns_;
 };

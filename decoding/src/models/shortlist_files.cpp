@@ -17,7 +17,7 @@ namespace {
 
 using core::ErrorCode;
 
-/// Neither ASCII nor UTF-8 begins so.
+/// No ASCII or UTF-8 text begins with this value.
 constexpr std::uint64_t kMagic = 0xF11A48D5013417F5;
 constexpr std::size_t kHeaderBytes = 48;
 constexpr std::uint64_t kMaxBinaryBytes = std::uint64_t{1} << 30;
@@ -29,7 +29,7 @@ std::uint64_t little_endian(std::string_view bytes, std::size_t at, std::size_t 
   return value;
 }
 
-/// Of all 64-bit words behind the checksum; what is left of half a word does not count.
+/// Computes the checksum of all whole 64-bit values after the checksum field.
 std::uint64_t checksum(std::string_view bytes) {
   std::uint64_t sum = 0;
   for (std::size_t at = 16; at + 8 <= bytes.size(); at += 8)
@@ -41,7 +41,7 @@ bool is_field_end(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/// The three fields of a line, if there are three.
+/// Returns the three fields of a line, or nullopt if it does not have three.
 std::optional<std::array<std::string_view, 3>> fields_of(std::string_view line) {
   std::array<std::string_view, 3> fields;
   std::size_t count = 0;
@@ -121,8 +121,8 @@ bool Shortlist::is_binary(const std::filesystem::path& path) {
   return beginning.size() == 8 && little_endian(beginning, 0, 8) == kMagic;
 }
 
-/// Magic, checksum, first, best, number of offsets, number of targets: 64 bits each; the offsets, 64 bits; the targets,
-/// 32 bits; all little-endian. The targets of source token s are those from offset s up to offset s + 1.
+/// Layout: magic, checksum, first, best, number of offsets and number of targets with 64 bits each; the offsets with 64
+/// bits; the targets with 32 bits; all little-endian. Source token s has the targets from offset s up to offset s + 1.
 Shortlist read_binary_shortlist(std::string_view bytes, const std::filesystem::path& path,
                                 const ShortlistVocabularies& vocabularies) {
   const auto require = [&](bool condition, const char* problem) {
@@ -152,7 +152,7 @@ Shortlist read_binary_shortlist(std::string_view bytes, const std::filesystem::p
     }
     shortlist.offsets_[source + 1] = shortlist.targets_.size();
   }
-  // The file may end at the last source token that has any.
+  // The file may end with the last source token that has targets.
   for (std::uint64_t source = offsets; source < shortlist.offsets_.size(); ++source)
     shortlist.offsets_[source] = shortlist.targets_.size();
   std::vector<std::int32_t> frequent(

@@ -18,7 +18,7 @@ using core::OptionTable;
 
 constexpr std::int32_t kMaxHypotheses = 10000;
 
-/// The preset and its strength belong together: who names a preset does not mean another one's strength.
+/// The preset and its strength belong together: a user who names a preset does not mean the strength of another one.
 void add_length_penalty(OptionTable<Search>& table, const LengthPenalty& usual) {
   core::Option preset{.name = "length_penalty",
                       .placeholder = "PRESET",
@@ -34,7 +34,7 @@ void add_length_penalty(OptionTable<Search>& table, const LengthPenalty& usual) 
       [](OptionReader& reader, Search& search) {
         if (reader.has("length_penalty")) {
           const auto name = reader.get("length_penalty", std::string());
-          // In other toolkits the length penalty is a number.
+          // In other toolkits, the length penalty is a number.
           const bool is_number = !name.empty() && name.find_first_not_of("+-.0123456789e") == std::string::npos;
           reader.check(
               std::ranges::find(LengthPenalty::kPresets, name) != LengthPenalty::kPresets.end(), "length_penalty",
@@ -54,7 +54,7 @@ void add_length_penalty(OptionTable<Search>& table, const LengthPenalty& usual) 
       });
 }
 
-/// "5", "[5, 9]" or "[[5, 9]]": tokens, and sequences of them.
+/// "5", "[5, 9]" or "[[5, 9]]": tokens, and sequences of tokens.
 Json parse_suppressed(const std::string& word) {
   const core::ParsedJson parsed = core::try_parse_json(word);
   core::require(parsed.problem.empty(), core::ErrorCode::kInvalidArgument, "must be ids of tokens: 5, [5, 9]");

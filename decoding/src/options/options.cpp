@@ -15,7 +15,7 @@
 namespace dragoman::decoding {
 namespace {
 
-/// Beyond every model; what is longer than a target may be means the same.
+/// Larger than the limit of every model. A minimum above the longest target has the same effect.
 constexpr double kLongestMinimum = 1e9;
 
 template <class Value>

@@ -9,21 +9,21 @@ namespace dragoman::decoding {
 namespace {
 
 struct Choice {
-  double total;  ///< log probability of the hypothesis with this token
+  double total;  ///< log probability of the hypothesis including this token
   std::int32_t parent;
   std::int32_t rank;  ///< among the parent's candidates
 };
 
-/// Total: equal sums go to the better parent, then to the more probable token (then, as candidates come sorted, to the
-/// smaller id).
+/// A total order. Of equal sums, the better parent is first, then the more probable token, then the smaller id, because
+/// candidates are sorted.
 bool precedes(const Choice& a, const Choice& b) {
   if (a.total != b.total) return a.total > b.total;
   if (a.parent != b.parent) return a.parent < b.parent;
   return a.rank < b.rank;
 }
 
-/// Beam search with the ranking, pruning and stop rules of the length penalty's preset. Living hypotheses are all
-/// equally long, so they are pruned by their plain log probability.
+/// Beam search with the ranking, pruning and stop rules of the length penalty's preset. All living hypotheses have the
+/// same length, so they are pruned by their plain log probability.
 class Beam final : public SearchStrategy {
  public:
   explicit Beam(const DecodingOptions& options)
@@ -32,7 +32,7 @@ class Beam final : public SearchStrategy {
         rules_(options.length_penalty),
         constrained_(options),
         wanted_endings_(std::max(n_best_, static_cast<std::int32_t>(std::lround(beam_size_ * options.patience)))) {
-    // CTranslate2 trusts the first end only where no later hypothesis can score more by its length.
+    // CTranslate2 stops at the first end only if the length penalty cannot give a later hypothesis a higher score.
     if (rules_.stop == StopRule::kBestEnded && (options.patience != 1 || options.coverage_penalty != 0))
       rules_.stop = StopRule::kBeamFinished;
   }
@@ -46,7 +46,7 @@ class Beam final : public SearchStrategy {
   std::int32_t maximum_live_of(const Sentence& sentence) const override {
     return sentence.constraints.empty() ? beam_size_ : constrained_.maximum_live(sentence);
   }
-  /// A beam of one would have to put constraints before everything else, or behind it.
+  /// A beam of one would have to put constraints either before everything else or after it.
   bool takes_constraints() const override { return beam_size_ > 1; }
   void request_scores(const SentenceState& state, const LiveHypothesis& hypothesis,
                       std::vector<std::int32_t>& tokens) const override {
@@ -107,8 +107,8 @@ class Beam final : public SearchStrategy {
     choices_.resize(kept);
   }
 
-  /// An ordinary step: ends within the first `width` choices end; the others, up to as many as the beam may hold, live
-  /// on.
+  /// An ordinary step: ends among the first `width` choices end their hypotheses. The other choices survive, up to the
+  /// size of the beam.
   void take(const SentenceState& state, const Candidates& candidates, std::int32_t width, Advance& result) const {
     const bool refill = rules_.ended_place == EndedPlace::kRefilled;
     for (std::int32_t i = 0; i < static_cast<std::int32_t>(choices_.size()); ++i) {
@@ -124,7 +124,7 @@ class Beam final : public SearchStrategy {
     }
   }
 
-  /// The step at the longest length: who has its end among the first choices ends, the others are cut.
+  /// The step at the maximum length: a hypothesis with an end among the first choices ends, the others are cut.
   void end_all(const SentenceState& state, const Candidates& candidates, std::int32_t width, Advance& result) {
     ended_.assign(state.live.size(), false);
     for (std::int32_t i = 0; i < static_cast<std::int32_t>(choices_.size()) && i < width; ++i) {
@@ -138,13 +138,13 @@ class Beam final : public SearchStrategy {
       if (!ended_[parent]) result.endings.push_back({static_cast<std::int32_t>(parent), StoppedBy::kLength, 0, 1});
   }
 
-  /// Nothing can follow any hypothesis.
+  /// Cuts all hypotheses because nothing can follow them.
   static void cut_all(const SentenceState& state, Advance& result) {
     for (std::size_t parent = 0; parent < state.live.size(); ++parent)
       result.endings.push_back({static_cast<std::int32_t>(parent), StoppedBy::kLength, 0, 1});
   }
 
-  /// What ended in this step counts, too: it was the best candidate before it ended.
+  /// Hypotheses that ended in this step count, too: they may have been the best candidates before they ended.
   bool outscored(const SentenceState& state) const {
     const double best = choices_.empty() ? best_living(state) : choices_.front().total;
     const auto kept = static_cast<std::size_t>(wanted_endings_);

@@ -28,7 +28,8 @@ void ConstrainedBeam::advance(SentenceState& state, const Candidates& candidates
 }
 
 bool ConstrainedBeam::done(const SentenceState& state) const {
-  // The best candidate may have been an end when constraints kept all others back, so kBestEnded is no reason to stop.
+  // The best candidate may have been an end because constraints excluded the others, so kBestEnded is no reason to
+  // stop.
   const bool counts = rules_.stop == StopRule::kBeamFinished || rules_.stop == StopRule::kBestEnded;
   if (counts && state.finished_count >= wanted_endings_) return true;
   if (static_cast<std::int32_t>(state.finished.size()) < n_best_) return false;
@@ -47,7 +48,7 @@ void ConstrainedBeam::read_parents(const SentenceState& state) {
   banks_ = std::min(total_ + 1, kMaxBanks);
 }
 
-/// All that may follow, best first.
+/// Collects all possible continuations and ends, best first.
 void ConstrainedBeam::collect(const SentenceState& state, const Candidates& candidates) {
   choices_.clear();
   for (std::int32_t parent = 0; parent < candidates.rows(); ++parent)
@@ -94,14 +95,15 @@ void ConstrainedBeam::fill_banks(std::int32_t width, Advance& result) {
   }
   take(
       width - used, [](const Choice&) { return true; }, result);
-  // In order, so that among equals the better parent comes first in the next step, too.
+  // In order, so that among equal choices the better parent is first in the next step, too.
   result.continuations.clear();
   for (const Choice& choice : choices_)
     if (choice.taken && !choice.ends)
       result.continuations.push_back({choice.parent, choice.token, choice.log_probability});
 }
 
-/// Takes the best of those that are in, and returns how many places they fill. An end counts within the first `places`.
+/// Takes the best choices for which `in` is true, and returns the number of places that they fill. An end counts if it
+/// is among the first `places`.
 template <class IsIn>
 std::int32_t ConstrainedBeam::take(std::int32_t places, const IsIn& in, Advance& result) {
   const bool refill = rules_.ended_place == EndedPlace::kRefilled;
@@ -119,8 +121,8 @@ std::int32_t ConstrainedBeam::take(std::int32_t places, const IsIn& in, Advance&
   return filled;
 }
 
-/// At the longest length, or where nothing can follow. A hypothesis that lacks something is a result only if there is
-/// no other.
+/// Ends hypotheses at the maximum length, or when nothing can follow. A hypothesis with unmet constraints is a result
+/// only if there is no other.
 void ConstrainedBeam::end_all(const SentenceState& state, Advance& result) const {
   const bool any_met = std::ranges::any_of(parents_, [](const Parent& p) { return p.progress.remaining() == 0; });
   for (std::size_t i = 0; i < parents_.size(); ++i) {

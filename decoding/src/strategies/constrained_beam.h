@@ -8,16 +8,17 @@
 
 namespace dragoman::decoding {
 
-/// Beam search for sentences with constraints, by dynamic beam allocation (Post and Vilar 2018): hypotheses are sorted
-/// into banks by the number of tokens of constraints that they have met, each bank has its share of the beam, and
-/// places that a bank cannot fill go to the best of all others. Every step offers each hypothesis the tokens that go on
-/// with a constraint; none ends before it has met all, and none goes where the longest length would not let it (which
-/// counts constraints apart, so that at the very end a translation may be passed over in which they share tokens).
+/// Beam search for sentences with constraints, by dynamic beam allocation (Post and Vilar 2018). Hypotheses are sorted
+/// into banks by the number of constraint tokens that they have met. Each bank has its share of the beam, and places
+/// that a bank cannot fill go to the best of the other hypotheses. Every step offers each hypothesis the tokens that
+/// continue a constraint. A hypothesis cannot end before it has met all constraints, and cannot take a token that
+/// leaves too little room for the rest. This estimate counts constraints separately: near the maximum length, a
+/// translation whose constraints share tokens may be missed.
 class ConstrainedBeam {
  public:
   explicit ConstrainedBeam(const DecodingOptions& options);
 
-  /// At least one place for each bank, up to kMaxBanks.
+  /// At least one place per bank, up to kMaxBanks.
   std::int32_t maximum_live(const Sentence& sentence) const;
   void advance(SentenceState& state, const Candidates& candidates, Advance& result);
   bool done(const SentenceState& state) const;
@@ -36,7 +37,7 @@ class ConstrainedBeam {
   };
   struct Parent {
     ConstraintProgress progress;
-    /// Not even all tokens that are left could meet the constraints.
+    /// Whether the remaining tokens cannot meet the constraints.
     bool hopeless;
   };
 

@@ -37,7 +37,7 @@ std::int32_t ConstraintProgress::remaining_after(std::int32_t token) const {
   });
 }
 
-/// One of them may have been begun; the others are to come as a whole.
+/// At most one constraint is partly met; the others are still needed as a whole.
 template <class IsOpen>
 std::int32_t ConstraintProgress::count_remaining(const Text& text, const IsOpen& open) const {
   std::int32_t sum = 0;
@@ -66,7 +66,7 @@ bool ConstraintProgress::joined(std::span<const std::int32_t> before, std::span<
   return sentence_->boundaries != nullptr && sentence_->boundaries->joined(before, after);
 }
 
-/// Whether the text ends with the first `count` tokens of the form, which stand where they count.
+/// Whether the text ends with the first `count` tokens of the form, at a valid position.
 bool ConstraintProgress::ends_with(const Text& text, const Form& form, std::size_t count) const {
   if (text.size() < count) return false;
   const std::size_t begin = text.size() - count;
@@ -78,7 +78,7 @@ bool ConstraintProgress::ends_with(const Text& text, const Form& form, std::size
   return !joined(std::span(&before, 1), form.tokens);
 }
 
-/// The most tokens of the form, but not all, that the text ends with.
+/// Returns the largest proper prefix of the form that the text ends with.
 std::size_t ConstraintProgress::begun(const Text& text, const Form& form) const {
   std::size_t count = form.tokens.size() - 1;
   while (count > 0 && !ends_with(text, form, count)) --count;

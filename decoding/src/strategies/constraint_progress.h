@@ -8,27 +8,27 @@
 
 namespace dragoman::decoding {
 
-/// How far the constraints of a sentence are met by a hypothesis: a function of its tokens alone. A constraint is met
-/// by an occurrence of one of its forms that begins and ends where words do (what ends the hypothesis so far may still
-/// turn out to be the beginning of a longer word). Constraints may share tokens.
+/// The constraints of a sentence that a hypothesis meets: a function of its tokens alone. A constraint is met by an
+/// occurrence of one of its forms that begins and ends at word boundaries. A form at the end of the hypothesis may
+/// still turn out to be the beginning of a longer word. Constraints may share tokens.
 class ConstraintProgress {
  public:
-  /// Both must outlive it.
+  /// Both arguments must outlive the object.
   ConstraintProgress(const Sentence& sentence, std::span<const std::int32_t> tokens);
 
-  /// Tokens of the shortest forms of all constraints.
+  /// Returns the number of tokens in the shortest forms of all constraints.
   std::int32_t total() const noexcept { return total_; }
-  /// Of them, those that have to follow at most.
+  /// Returns an upper bound of the tokens that still have to follow.
   std::int32_t remaining() const noexcept { return remaining_; }
-  /// The same with one token more.
+  /// Returns remaining() after one more token.
   std::int32_t remaining_after(std::int32_t token) const;
   bool met(std::size_t constraint) const { return closed_[constraint] || ending_[constraint] != nullptr; }
-  /// Appends the tokens that begin or continue what is not met.
+  /// Appends the tokens that begin or continue an unmet constraint.
   void append_next(std::vector<std::int32_t>& tokens) const;
 
  private:
   using Form = Constraint::Form;
-  /// The hypothesis so far, with a token more if that is not negative.
+  /// The hypothesis so far, and one more token if that is not negative.
   struct Text {
     std::span<const std::int32_t> tokens;
     std::int32_t last = -1;
@@ -40,14 +40,14 @@ class ConstraintProgress {
   bool ends_with(const Text& text, const Form& form, std::size_t count) const;
   std::size_t begun(const Text& text, const Form& form) const;
   const Form* ending_form(const Text& text, const Constraint& constraint) const;
-  /// Of the constraints for which `open` holds.
+  /// Counts the constraints for which `open` is true.
   template <class IsOpen>
   std::int32_t count_remaining(const Text& text, const IsOpen& open) const;
 
   const Sentence* sentence_;
   std::span<const std::int32_t> tokens_;
   std::vector<std::int32_t> shortest_;
-  /// Met whatever follows.
+  /// Met, whatever follows.
   std::vector<bool> closed_;
   /// The form that the hypothesis ends with, or nullptr.
   std::vector<const Form*> ending_;

@@ -8,7 +8,7 @@
 namespace dragoman::decoding {
 namespace {
 
-/// How often the groups before this one have chosen a token in a step.
+/// Counts how often previous groups have chosen a token in a step.
 class ChosenTokens {
  public:
   void clear() { counts_.clear(); }
@@ -29,8 +29,9 @@ class ChosenTokens {
   std::vector<Count> counts_;
 };
 
-/// Beam search in groups: see DecodingOptions::beam_groups. A group is what descends from one of the sentence's starts;
-/// it stops by itself, by the rules of the length penalty's preset with its own share of the beam and of n_best.
+/// Beam search in groups: see DecodingOptions::beam_groups. A group consists of the descendants of one of the
+/// sentence's initial hypotheses. It stops independently, by the rules of the length penalty's preset, with its own
+/// share of the beam and of n_best.
 class DiverseBeam final : public SearchStrategy {
  public:
   explicit DiverseBeam(const DecodingOptions& options)
@@ -42,7 +43,7 @@ class DiverseBeam final : public SearchStrategy {
         wanted_endings_(std::max(share_, static_cast<std::int32_t>(std::lround(size_ * options.patience)))) {}
 
   StepNeeds needs(std::int64_t vocabulary) const override {
-    // As many as a beam needs, and those that earlier groups may have made dear.
+    // The candidates of a beam, and the tokens that earlier groups may have penalised.
     const std::int64_t own = rules_.ended_place == EndedPlace::kRefilled ? 2 * std::int64_t{size_} : size_;
     return {.candidates = std::min(own + (groups_ - 1) * own, vocabulary)};
   }
@@ -63,7 +64,7 @@ class DiverseBeam final : public SearchStrategy {
   }
 
  private:
-  /// Of each group.
+  /// One entry per group.
   using Endings = std::vector<std::int32_t>;
 
   struct Choice {
@@ -130,7 +131,7 @@ class DiverseBeam final : public SearchStrategy {
     choices_.resize(kept);
   }
 
-  /// As in beam search: ends within the first `width` end; the others live on, as many as there is room for.
+  /// As in beam search: ends among the first `width` choices end; the others survive if there is room.
   void take(const SentenceState& state, std::int32_t width, Advance& result) {
     const bool refill = rules_.ended_place == EndedPlace::kRefilled;
     std::int32_t living = 0;
@@ -163,7 +164,7 @@ class DiverseBeam final : public SearchStrategy {
     }
   }
 
-  /// Takes away the endings behind the first `before` that give what an earlier group has given.
+  /// Removes endings from index `before` on whose translation an earlier group has returned.
   static void drop_repeated(const SentenceState& state, std::size_t before, Advance& result) {
     const auto tokens_of = [&](const Advance::Ending& ending) -> const std::vector<std::int32_t>& {
       return state.live[static_cast<std::size_t>(ending.parent)].tokens;
@@ -178,8 +179,8 @@ class DiverseBeam final : public SearchStrategy {
   }
 
   std::int32_t groups_;
-  std::int32_t size_;   ///< of a group
-  std::int32_t share_;  ///< of n_best
+  std::int32_t size_;   ///< beam size of a group
+  std::int32_t share_;  ///< n_best of a group
   double strength_;
   LengthPenalty rules_;
   std::int32_t wanted_endings_;

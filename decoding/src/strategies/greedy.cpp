@@ -5,7 +5,7 @@
 namespace dragoman::decoding {
 namespace {
 
-/// Takes the most probable token of every step.
+/// Takes the most probable token in every step.
 class Greedy final : public SearchStrategy {
  public:
   StepNeeds needs(std::int64_t) const override { return {}; }

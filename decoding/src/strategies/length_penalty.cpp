@@ -48,7 +48,7 @@ LengthPenalty LengthPenalty::transformers(double alpha) {
 }
 
 LengthPenalty LengthPenalty::preset(std::string_view name, std::optional<double> alpha) {
-  constexpr double kMostAlpha = 100;  // beyond it scores of long texts are no numbers any more
+  constexpr double kMostAlpha = 100;  // above it, the scores of long texts overflow
   core::require(!alpha || std::abs(*alpha) <= kMostAlpha, core::ErrorCode::kInvalidArgument,
                 "`alpha` is {}; it must be from {} to {}", alpha.value_or(0), -kMostAlpha, kMostAlpha);
   if (name == "none") return none();
@@ -76,8 +76,8 @@ double LengthPenalty::score(double log_probability, std::int64_t tokens, bool en
 }
 
 double LengthPenalty::bound(double log_probability, std::int64_t tokens, std::int64_t maximum_tokens) const {
-  // The sum only falls. For a fixed sum the score is monotone in the length unless both penalties work against each
-  // other.
+  // The sum never increases. For a fixed sum, the score is monotone in the length unless both penalties work against
+  // each other.
   if (word_penalty != 0 && alpha != 0) return std::numeric_limits<double>::infinity();
   return std::max(score(log_probability, tokens, false), score(log_probability, maximum_tokens, true));
 }

@@ -15,7 +15,7 @@ class MinimumLength final : public LogitsProcessor {
  public:
   void apply(const SentenceState& state, const LiveHypothesis& hypothesis, RowEdits& edits) override {
     const auto source = static_cast<std::int32_t>(state.sentence.source.size()) - 1;
-    // A minimum above the longest length allowed must not keep a hypothesis from ending there.
+    // A minimum above the maximum length must not prevent a hypothesis from ending at the maximum.
     const std::int32_t minimum = std::min(minimum_target_length(*state.options, source), state.maximum_length);
     if (static_cast<std::int32_t>(hypothesis.tokens.size()) < minimum) edits.suppress(state.spec->end);
   }

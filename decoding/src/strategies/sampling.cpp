@@ -9,9 +9,9 @@
 namespace dragoman::decoding {
 namespace {
 
-/// n_best independent ancestral samples. Without a cut the model's own Gumbel ranking draws them from the whole
-/// vocabulary; with top_k or top_p they are drawn here, from the most probable tokens. As in most toolkits temperature
-/// comes first, then top_k, then top_p.
+/// n_best independent ancestral samples. Without top_k and top_p, the model's Gumbel ranking draws them from the whole
+/// vocabulary. Otherwise they are drawn here, from the most probable tokens. As in most toolkits, temperature is
+/// applied first, then top_k, then top_p.
 class Sampling final : public SearchStrategy {
  public:
   explicit Sampling(const DecodingOptions& options) : options_(options.sampling), samples_(options.n_best) {}
@@ -62,7 +62,8 @@ class Sampling final : public SearchStrategy {
     }
   }
 
-  /// Past the last token that may be drawn: the first at which the sum reaches top_p of what top_k left.
+  /// Returns the iterator after the last token that may be drawn: the first at which the sum reaches top_p of the
+  /// probability that top_k keeps.
   std::vector<double>::iterator nucleus_end() {
     const double whole = options_.top_k > 0 ? cumulative_.back() : 1;
     const auto last = std::lower_bound(cumulative_.begin(), cumulative_.end(), options_.top_p * whole);

@@ -10,7 +10,7 @@ namespace {
 
 using core::ErrorCode;
 
-/// Strategies may come from plugins.
+/// Checks the promises of a strategy, which may be a plugin's.
 void check_promises(const Searcher& searcher, std::int64_t vocabulary) {
   const SearchStrategy& strategy = *searcher.strategy;
   const StepNeeds& needs = searcher.needs;

@@ -9,20 +9,20 @@
 
 namespace dragoman::decoding {
 
-/// A search as one loop carries it out.
+/// A search in the form in which one loop runs it.
 struct Searcher {
   SharedSearch search;
   std::unique_ptr<SearchStrategy> strategy;
   LogitsProcessors processors;
   StepNeeds needs;
 
-  /// Error if the search is none for this model, or its strategy makes promises that no loop can work with.
+  /// Error if the search is invalid for this model, or if its strategy makes promises that no loop can fulfil.
   Searcher(SharedSearch shared_search, const StepModel& model);
 
   const DecodingOptions& options() const noexcept { return search->options(); }
 };
 
-/// The searchers of a loop. Those of searches that nobody else holds any more go when there are many.
+/// The searchers of a loop. If there are many, searchers whose search has no other owner are dropped.
 class Searchers {
  public:
   Searcher& get(const SharedSearch& search, const StepModel& model);

@@ -6,24 +6,24 @@
 
 namespace dragoman::decoding {
 
-/// A word or a phrase that a translation must hold, in one of several forms: other words, or the same ones as they are
-/// tokenised at the beginning of a text and elsewhere.
+/// A word or phrase that a translation must contain, in one of several forms. Forms are alternative words, or the
+/// tokenisations of the same words at the beginning of a text and elsewhere.
 struct Constraint {
   struct Form {
-    /// At least one.
+    /// Not empty.
     std::vector<std::int32_t> tokens{};
-    /// Counts as the first tokens of the translation only.
+    /// Whether the form is valid only at the beginning of the translation.
     bool first_only = false;
   };
-  /// At least one.
+  /// Not empty.
   std::vector<Form> forms{};
 };
 
-/// Where words begin and end, which tokens alone do not tell. Any number of threads may ask.
+/// Finds word boundaries, which tokens alone do not determine. Thread-safe.
 class WordBoundaries {
  public:
   virtual ~WordBoundaries();
-  /// Whether a word goes on from the end of the tokens `before` into `after`; neither is empty.
+  /// Returns whether a word continues from the end of the tokens `before` into `after`. Neither is empty.
   virtual bool joined(std::span<const std::int32_t> before, std::span<const std::int32_t> after) const = 0;
 };
 

@@ -11,39 +11,39 @@
 
 namespace dragoman::decoding {
 
-/// How the predictions of several models become one distribution over the next token. Both are distributions, so that
-/// what samples or cuts by probability can use them.
+/// How the predictions of several models are combined into one distribution over the next token. Both means are
+/// normalised distributions, so that sampling and cuts by probability are well defined.
 enum class EnsembleMean : std::uint8_t {
-  kProbability,     ///< p(v) = sum_i w_i p_i(v), as fairseq and Sockeye (linear) have it
-  kLogProbability,  ///< p(v) ~ prod_i p_i(v)^w_i, normalised, as Sockeye (log-linear); Marian's is not normalised
+  kProbability,     ///< p(v) = sum_i w_i p_i(v), as in fairseq and Sockeye (linear)
+  kLogProbability,  ///< p(v) ~ prod_i p_i(v)^w_i, normalised, as in Sockeye (log-linear); Marian does not normalise
 };
 
-/// Models that are searched together. They share vocabularies and special tokens, and may be of any kinds.
+/// Models that are searched together. They share vocabularies and special tokens, and may be of different kinds.
 struct Ensemble {
   std::vector<const nn::Seq2SeqModel*> models{};
-  /// One for each, above 0; only their ratios count. Empty: equal ones.
+  /// One weight per model, greater than 0; only their ratios matter. Empty: equal weights.
   std::vector<double> weights{};
   EnsembleMean mean = EnsembleMean::kProbability;
 
-  /// What all of them take: lengths are those of the shortest. Error{kInvalidArgument} saying which model differs in
-  /// what, or what is wrong with the weights.
+  /// Returns the spec that all models satisfy; its maximum lengths are the smallest of all models.
+  /// Error{kInvalidArgument} names the model that differs and the difference, or describes the invalid weights.
   nn::SequenceSpec spec() const;
-  /// One for each model; they sum to 1.
+  /// Returns one weight per model; the weights sum to 1.
   std::vector<double> normalised_weights() const;
 };
 
-/// Forced decoding with several models together, as score() has it for one; a context for each model. What a search
-/// with an EnsembleStepper says of the same targets, to rounding.
+/// Forced decoding with several models, as score() does with one; needs one context per model. The result equals, up to
+/// rounding, the scores that a search with an EnsembleStepper gives for the same targets.
 std::vector<TargetScore> score(const Ensemble& ensemble, std::span<tensor::Context* const> contexts,
                                const tensor::RaggedTokens& sources, const tensor::RaggedTokens& targets,
                                const LengthPenalty& penalty = {});
 
-/// A StepModel over several models. Edits, temperatures and noise apply to the combined distribution, whose logarithm
-/// takes the place of the logits: a repetition penalty therefore always multiplies. Alignments are means, if all
-/// models have some.
+/// A StepModel over several models. Edits, temperatures and noise apply to the combined distribution. Its logarithms
+/// replace the logits, and they are never positive, so a repetition penalty always multiplies. Alignments are the mean
+/// over the models, if all models have one.
 class EnsembleStepper final : public StepModel {
  public:
-  /// A context for each model, as ModelStepper has it. All must outlive the stepper.
+  /// Takes one context per model, as ModelStepper does. Models and contexts must outlive the stepper.
   EnsembleStepper(const Ensemble& ensemble, std::span<tensor::Context* const> contexts);
   ~EnsembleStepper() override;
 

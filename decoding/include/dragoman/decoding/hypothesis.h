@@ -7,38 +7,38 @@ namespace dragoman::decoding {
 
 enum class StoppedBy : std::uint8_t {
   kEnd,        ///< the model chose to end
-  kLength,     ///< it was cut at the longest length allowed, or nothing could follow
-  kNotFinite,  ///< the model's scores are not finite numbers; the sentence then has no other hypotheses
+  kLength,     ///< the hypothesis was cut at the maximum length, or no token could follow
+  kNotFinite,  ///< the model's scores are not finite; the sentence then has no other hypotheses
 };
 
 /// One translation of a sentence.
 struct Hypothesis {
-  /// With the target prefix, without the end.
+  /// Includes the target prefix, excludes the end.
   std::vector<std::int32_t> tokens{};
-  /// What hypotheses are ranked by: log_probability under length and coverage penalty.
+  /// The value that hypotheses are ranked by: log_probability under length and coverage penalty.
   double score = 0;
   /// The sum of token_log_probabilities.
   double log_probability = 0;
-  /// Natural logarithms, one per token, and one more for the end if stopped_by is kEnd. Tokens of a prefix have the
-  /// model's own; the others are under the distribution that was searched: after edits and temperature, before top-k
-  /// and top-p.
+  /// Natural logarithms, one per token, and one more for the end if stopped_by is kEnd. Tokens of the prefix have the
+  /// log probability under the model itself. Other tokens have the one under the searched distribution: after edits and
+  /// temperature, before top-k and top-p.
   std::vector<double> token_log_probabilities{};
-  /// On request: for each entry of token_log_probabilities, attention over the source tokens, its end included. Else
-  /// empty.
+  /// If requested: for each entry of token_log_probabilities, the attention over the source tokens, including the end.
+  /// Otherwise empty.
   std::vector<std::vector<float>> alignment{};
   StoppedBy stopped_by = StoppedBy::kEnd;
-  /// Steps that it took: what breaks ties.
+  /// The number of steps that the hypothesis took; breaks ties.
   std::int32_t steps = 0;
-  /// Which of the hypotheses that the sentence began with it descends from: the number of the sample, or of the group
-  /// of a diverse beam.
+  /// The index of the initial hypothesis that this one descends from: the number of the sample, or of the group in a
+  /// diverse beam search.
   std::int32_t origin = 0;
-  /// The sentence's constraints that it does not meet, as indices.
+  /// Indices of the sentence's constraints that the hypothesis does not meet.
   std::vector<std::int32_t> unmet{};
 };
 
-/// The order of results, total: the higher score; then the one that finished earlier; then by tokens,
-/// lexicographically. Whether a hypothesis ended or was cut makes no difference, as in the toolkits whose presets there
-/// are.
+/// The total order of results: the higher score first, then the hypothesis that finished earlier, then the tokens in
+/// lexicographical order. Whether a hypothesis ended or was cut does not matter, as in the toolkits that the presets
+/// reproduce.
 bool better(const Hypothesis& a, const Hypothesis& b);
 
 }  // namespace dragoman::decoding

@@ -8,35 +8,36 @@
 
 namespace dragoman::decoding {
 
-/// Which attention of an encoder-decoder: of source tokens to source tokens, of target tokens to the target tokens
-/// before them, or of target tokens to the source.
+/// The kinds of attention in an encoder-decoder: from source tokens to source tokens, from target tokens to preceding
+/// target tokens, and from target tokens to source tokens.
 enum class AttentionKind : std::uint8_t { kEncoder, kDecoder, kCross };
 
 struct AttentionRequest {
   AttentionKind kind = AttentionKind::kCross;
-  /// What the model offers as its alignment (Seq2SeqModel::alignment_heads) in place of layers and heads, which must be
-  /// empty, and of kCross. One map comes out, whose layer and head are numbered -1. Error{kUnsupported} if the model
-  /// offers none.
+  /// Whether to return the model's alignment (Seq2SeqModel::alignment_heads). `layers` and `heads` must then be empty,
+  /// and the kind must be kCross. The result is one map with layer and head -1. Error{kUnsupported} if the model has no
+  /// alignment.
   bool of_model = false;
-  /// From 0; negative ones count from the last. Empty: all.
+  /// From 0; negative values count from the last layer. Empty: all layers.
   std::vector<int> layers{};
-  /// From 0, of each of the layers. Empty: all.
+  /// From 0, within each layer. Empty: all heads.
   std::vector<int> heads{};
-  /// The mean of these heads in place of each.
+  /// Whether to return the mean of these heads instead of each head.
   bool mean = false;
-  /// What goes into the softmax in place of what comes out; what causality forbids is -infinity.
+  /// Whether to return the inputs of the softmax instead of its outputs. Positions that causality forbids are
+  /// -infinity.
   bool before_softmax = false;
-  /// The decoder sees the whole target, not only what is before: for alignments, where the target is known. Its
-  /// probabilities then mean nothing.
+  /// Whether the decoder sees the whole target instead of the preceding tokens only. For alignments of a given target;
+  /// the probabilities of the decoder are then meaningless.
   bool full_context = false;
 
   bool operator==(const AttentionRequest&) const = default;
 };
 
-/// Of one sentence.
+/// The attention maps of one sentence.
 struct AttentionMaps {
-  std::vector<int> layers{};  ///< their numbers, from 0; -1 for the model's alignment
-  std::vector<int> heads{};   ///< the same; one entry, -1, for the mean
+  std::vector<int> layers{};  ///< layer numbers, from 0; -1 for the model's alignment
+  std::vector<int> heads{};   ///< head numbers, from 0; one entry, -1, for the mean
   std::int64_t queries = 0;
   std::int64_t keys = 0;
   std::vector<float> values{};  ///< [layers][heads][queries][keys]
@@ -48,18 +49,18 @@ struct AttentionMaps {
 };
 
 struct StatesRequest {
-  /// The decoder's in place of the encoder's.
+  /// Whether the states are the decoder's instead of the encoder's.
   bool of_decoder = false;
-  /// What the stack hands on: with a final norm, after it. Else `layers`.
+  /// Whether to return the output of the stack, after the final norm if there is one. Otherwise `layers` applies.
   bool final_states = true;
-  /// 0: the embedded tokens; i: what layer i of n hands on to the next; negative ones count from the last. Empty: all
-  /// n + 1.
+  /// 0 selects the token embeddings, i the output of layer i of n; negative values count from the last. Empty: all n +
+  /// 1.
   std::vector<int> layers{};
 
   bool operator==(const StatesRequest&) const = default;
 };
 
-/// Of one sentence.
+/// The states of one sentence.
 struct TokenStates {
   std::int64_t layers = 0;
   std::int64_t tokens = 0;
@@ -67,7 +68,7 @@ struct TokenStates {
   std::vector<float> values{};  ///< [layers][tokens][width]
 };
 
-/// What to bring out of a model besides its results.
+/// The inner values of a model to return besides its results.
 struct InnerStatesRequest {
   std::optional<AttentionRequest> attention{};
   std::optional<StatesRequest> states{};
@@ -82,15 +83,16 @@ struct InnerStates {
   TokenStates states{};
 };
 
-/// Looks inside of any model while it reads sources and, by teacher forcing, targets. Row i of a decoder is that of its
-/// input i (the start, then the tokens of the target): what predicts target token i, or behind the last token the end.
-/// Sources with their closing end, targets without; a batch of no targets will do where the request does not need the
-/// decoder. One result per sentence.
+/// Computes attention maps and states while a model reads sources and, by teacher forcing, targets. Row i of a decoder
+/// belongs to its input i (the start token, then the target tokens): it predicts target token i, and after the last
+/// token the end. Sources include the closing end, targets exclude it. If the request does not need the decoder, the
+/// targets may be empty. Returns one result per sentence.
 ///
-/// Layer i of an attention is the i-th of its kind that is computed, so a model that computes its heads one by one has
-/// that many layers of one head; within a decoder, causal attention is the one to its own tokens.
+/// Layer i of an attention is the i-th attention of its kind in the order of computation. A model that computes its
+/// heads one by one therefore has that many layers with one head each. Within a decoder, causal attention is the
+/// attention to its own tokens.
 ///
-/// Error{kInvalidArgument} for a layer or head that the model does not have, and where it has no attention of the kind.
+/// Error{kInvalidArgument} for a layer or head that the model does not have, or if it has no attention of the kind.
 /// Frees the context's step memory.
 std::vector<InnerStates> inner_states(const nn::Seq2SeqModel& model, tensor::Context& context,
                                       const tensor::RaggedTokens& sources, const tensor::RaggedTokens& targets,

@@ -9,17 +9,17 @@
 
 namespace dragoman::decoding {
 
-/// Collects the edits of one row; several edits of a token are joined: penalties multiply, biases add.
+/// Collects the edits of one row. Several edits of a token are combined: penalties multiply, biases add.
 class RowEdits {
  public:
   void suppress(std::int32_t token) { edit(token, 1, ops::LogitEdit::kSuppress); }
   void penalise(std::int32_t token, float penalty) { edit(token, penalty, 0); }
   void add(std::int32_t token, float bias) { edit(token, 1, bias); }
 
-  /// Error{kInvalidArgument} naming the first edit that no step can make: of a token that is outside of the vocabulary,
-  /// or of a penalty or bias that makes no number of a logit.
+  /// Error{kInvalidArgument} naming the first invalid edit: a token outside the vocabulary, or a penalty or bias that
+  /// does not map a logit to a number.
   void check(std::int64_t vocabulary) const;
-  /// Appends the edits to `all` as those of `row`, sorted and unique, and forgets them.
+  /// Appends the edits to `all` as edits of `row`, sorted and unique, and clears this object.
   void move_to(std::int32_t row, std::vector<ops::LogitEdit>& all);
   void clear() { edits_.clear(); }
 
@@ -29,8 +29,8 @@ class RowEdits {
   std::vector<ops::LogitEdit> edits_;
 };
 
-/// Changes a few logits of a hypothesis' next token, before the softmax. Belongs to one loop, so it may keep scratch
-/// memory; the edits may depend on the arguments only.
+/// Changes a few logits of the next token of a hypothesis, before the softmax. An object belongs to one loop, so it may
+/// keep scratch memory. The edits may depend on the arguments only.
 class LogitsProcessor {
  public:
   virtual ~LogitsProcessor();
@@ -39,8 +39,8 @@ class LogitsProcessor {
 
 using LogitsProcessors = std::vector<std::unique_ptr<LogitsProcessor>>;
 
-/// Those that the options ask for: minimum length, suppression, n-gram blocking, repetition penalty. None if they ask
-/// for none.
+/// Creates the processors that the options require: minimum length, suppression, n-gram blocking, repetition penalty.
+/// Empty if the options require none.
 LogitsProcessors make_processors(const DecodingOptions& options, const nn::SequenceSpec& spec);
 
 }  // namespace dragoman::decoding

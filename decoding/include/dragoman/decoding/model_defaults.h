@@ -11,8 +11,8 @@ namespace dragoman::decoding {
 // A model folder may contain search defaults for its model: an object with keys and values of search_table(). The
 // user's settings take precedence over them, and they take precedence over the program's defaults.
 
-/// The key which declares that the model has its own shortlist, and the only value that it may have: the name of the
-/// shortlist's file in the folder, a decoding::Shortlist in binary form.
+/// The key which declares that the model folder has a shortlist. Its only valid value is the name of the shortlist's
+/// file in the folder, a decoding::Shortlist in binary form.
 inline constexpr const char* kShortlistKey = "shortlist";
 inline constexpr const char* kShortlistFile = "shortlist.bin";
 

@@ -13,9 +13,9 @@ namespace dragoman::decoding {
 
 class ShortlistCache;
 
-/// A StepModel over a Seq2SeqModel: pooled decoder state, cached steps, fused projection and selection. Model and
-/// context must outlive it; the context is its own while it works: every call frees the step memory of the last one.
-/// The model may be shared by any number of steppers.
+/// A StepModel over a Seq2SeqModel: pooled decoder state, cached steps, fused projection and selection. The model and
+/// the context must outlive the stepper. The context must not be used otherwise meanwhile: each call frees the step
+/// memory of the previous one. Any number of steppers may share the model.
 class ModelStepper final : public StepModel {
  public:
   ModelStepper(const nn::Seq2SeqModel& model, tensor::Context& context);
@@ -25,16 +25,16 @@ class ModelStepper final : public StepModel {
   void admit(const tensor::RaggedTokens& sources, std::span<std::int32_t> slots) override;
   void release(std::int32_t slot) override;
   void step(const StepRequest& request, StepResult& result) override;
-  /// Where the host cannot read the device's memory, and steps can be told by their shapes alone.
+  /// True if the host cannot read the device's memory and steps are determined by their shapes.
   bool runs_ahead() const override;
   std::unique_ptr<PendingStep> begin(const StepRequest& request) override;
-  /// Log probabilities [*, V] of the model's own softmax, in the context's step memory until the next call.
+  /// Log probabilities [*, V] of the model's softmax, in the context's step memory until the next call.
   struct Distributions {
-    tensor::HostView last;                          ///< of what follows each row
-    std::optional<tensor::HostView> before_forced;  ///< of each token of `next` but the first ones of their rows
+    tensor::HostView last;                          ///< of the successor of each row
+    std::optional<tensor::HostView> before_forced;  ///< of each token of `next`, except the first token of each row
   };
-  /// A step that does not choose: candidates, temperatures, edits and noise of the request mean nothing, and of the
-  /// result only the alignments are filled in.
+  /// Runs a step that does not choose. Candidates, temperatures, edits and noise of the request are ignored. Only the
+  /// alignments of the result are set.
   Distributions distributions(const StepRequest& request, StepResult& result);
   bool has_alignment() const override;
   std::size_t bytes_in_use() const override;
@@ -54,12 +54,13 @@ class ModelStepper final : public StepModel {
   tensor::Context* context_;
   nn::PooledState state_;
   std::unique_ptr<ShortlistCache> shortlist_cache_;
-  /// Of the last step, where a model runs ahead: the next one chooses from them. Tokens lie behind log probabilities.
+  /// The candidates of the last step, if the model runs ahead: the next step chooses from them. In the buffer, tokens
+  /// follow the log probabilities.
   ops::TopK candidates_;
   tensor::Buffer candidate_buffer_;
   std::int64_t candidate_generation_ = 0;
-  std::vector<std::int32_t> last_rows_;    ///< of each row's last new token among all new tokens
-  std::vector<std::int32_t> scored_rows_;  ///< of the tokens before forced ones
+  std::vector<std::int32_t> last_rows_;    ///< for each row, the index of its last new token among all new tokens
+  std::vector<std::int32_t> scored_rows_;  ///< the rows of the tokens that precede forced ones
   std::vector<std::int32_t> forced_tokens_;
 };
 

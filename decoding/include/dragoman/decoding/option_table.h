@@ -5,7 +5,7 @@
 
 namespace dragoman::decoding {
 
-/// Every option of a search that can be set from outside: keys, ranges, defaults, help.
+/// The table of all options of a search that users can set: keys, ranges, defaults, help.
 const core::OptionTable<Search>& search_table();
 
 }  // namespace dragoman::decoding

@@ -11,14 +11,14 @@ struct TargetScore {
   /// log_probability under the length penalty.
   double score = 0;
   double log_probability = 0;
-  /// Natural logarithms, one per target token and one for the end.
+  /// Natural logarithms, one per target token, then one for the end.
   std::vector<double> token_log_probabilities;
 };
 
-/// Forced decoding: how probable the model finds each target given its source, by teacher forcing. Sources with their
-/// closing end, targets without; the end is scored as the last token. Targets may be empty. Both batches have the same
-/// number of sentences; they go through in pieces of about `piece_tokens` source and target tokens, which does not
-/// affect the result. Frees the context's step memory. Too long targets are Error{kInvalidArgument}.
+/// Forced decoding: computes the probability of each target given its source, by teacher forcing. Sources include the
+/// closing end, targets exclude it; the end is scored as the last token. Targets may be empty. Both batches have the
+/// same number of sentences. They are processed in batches of about `piece_tokens` source and target tokens, which does
+/// not affect the result. Frees the context's step memory. Error{kInvalidArgument} for targets that are too long.
 std::vector<TargetScore> score(const nn::Seq2SeqModel& model, tensor::Context& context,
                                const tensor::RaggedTokens& sources, const tensor::RaggedTokens& targets,
                                const LengthPenalty& penalty = {}, std::int64_t piece_tokens = 2048);

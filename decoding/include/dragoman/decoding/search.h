@@ -15,7 +15,7 @@ namespace dragoman::decoding {
 ///
 /// search_table() has a row for each member, with its range, default and help; DecodingOptions explains what each does.
 struct Search {
-  std::optional<std::string> decoder{};  ///< "beam", "greedy", "sampling", "mbr", or the name of a plugin's
+  std::optional<std::string> decoder{};  ///< "beam", "greedy", "sampling", "mbr", or the name of a plugin's strategy
   std::optional<std::int32_t> beam_size{};
   std::optional<std::int32_t> n_best{};
   std::optional<std::string> length_penalty{};  ///< a preset: see LengthPenalty

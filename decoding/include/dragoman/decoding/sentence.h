@@ -15,40 +15,39 @@ namespace dragoman::decoding {
 class SearchPlan;
 class Shortlist;
 
-/// What is to be translated.
+/// A sentence to translate.
 struct Sentence {
-  /// The caller's own; comes back with the result.
+  /// Chosen by the caller; returned with the result.
   std::uint64_t id = 0;
-  /// With the closing end.
+  /// Includes the closing end.
   std::vector<std::int32_t> source{};
   /// Every hypothesis starts with these tokens.
   std::vector<std::int32_t> target_prefix{};
-  /// What its hypotheses must hold, the prefix included; for strategies that take constraints. A hypothesis says which
-  /// it does not meet, where the longest length, or what is suppressed, makes that impossible.
+  /// Every hypothesis must contain these; the prefix counts. Only for strategies that support constraints. If the
+  /// maximum length or suppressed tokens make a constraint impossible, Hypothesis::unmet names it.
   std::vector<Constraint> constraints{};
-  /// Where words begin and end, so that constraints are met by whole words; nullptr: every token is one.
+  /// Word boundaries, so that only whole words meet constraints. nullptr: every token is a word.
   std::shared_ptr<const WordBoundaries> boundaries{};
-  /// What random draws are keyed by (with the seed): a sentence's samples depend on it and on nothing around it. Below
-  /// 2^48.
+  /// The key of random draws, with the seed: the samples of a sentence depend on these alone. Less than 2^48.
   std::uint64_t line = 0;
-  /// How it is searched; nullptr: as the loop's other sentences without one.
+  /// The search of this sentence. nullptr: the default search of the loop.
   std::shared_ptr<const SearchPlan> search{};
-  /// Which tokens may follow; nullptr: all of the vocabulary. Must outlive the sentence.
+  /// The tokens that may be chosen. nullptr: the whole vocabulary. Must outlive the sentence.
   const Shortlist* shortlist = nullptr;
 };
 
-/// A hypothesis under way.
+/// An unfinished hypothesis.
 struct LiveHypothesis {
   std::vector<std::int32_t> tokens{};
   std::vector<double> token_log_probabilities{};
   double log_probability = 0;
-  /// If kept: rows of source length; one per token, and one for the token that comes next.
+  /// If kept: rows of source length, one per token, and one for the next token.
   std::vector<float> attention{};
-  /// Which of the hypotheses that the sentence began with it descends from.
+  /// The index of the initial hypothesis that this one descends from.
   std::int32_t origin = 0;
 };
 
-/// All that a search knows about one sentence. Strategies read it; the loop writes it.
+/// The state of the search of one sentence. Strategies read it; the loop writes it.
 struct SentenceState {
   const DecodingOptions* options = nullptr;
   const nn::SequenceSpec* spec = nullptr;
@@ -57,17 +56,17 @@ struct SentenceState {
 
   /// In the order in which the strategy chose them.
   std::vector<LiveHypothesis> live{};
-  /// Tokens (with the prefix) that each living hypothesis has: the same for all.
+  /// The number of tokens, including the prefix, of each living hypothesis. It is equal for all.
   std::int32_t length = 0;
-  /// The best so far, sorted by better(), at most n_best.
+  /// The best finished hypotheses so far, sorted by better(), at most n_best.
   std::vector<Hypothesis> finished{};
-  /// How many have ended or were cut in all.
+  /// The number of hypotheses that have ended or were cut.
   std::int32_t finished_count = 0;
-  /// Where the stop rule is kOutscored: the scores of all of them, falling.
+  /// If the stop rule is kOutscored: the scores of all finished hypotheses, in descending order.
   std::vector<double> ended_scores{};
   /// Whether an ended hypothesis was the best candidate of its step.
   bool best_ended = false;
-  /// A strategy's own memory.
+  /// Memory for the strategy's use.
   std::any memory{};
 };
 

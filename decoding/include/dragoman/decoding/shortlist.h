@@ -14,7 +14,7 @@
 
 namespace dragoman::decoding {
 
-/// Whose tokens a shortlist is about.
+/// The vocabularies that a shortlist refers to.
 struct ShortlistVocabularies {
   using Id = std::function<std::optional<std::int32_t>(std::string_view piece)>;
 
@@ -23,60 +23,61 @@ struct ShortlistVocabularies {
   /// Always among the candidates.
   std::int32_t end = 0;
   std::int32_t unknown = 0;
-  /// Source and target have one vocabulary, so a source token may be copied.
+  /// Whether source and target share one vocabulary, so that a source token may be copied.
   bool shared = false;
   Id source_id{};
   Id target_id{};
 };
 
-/// As Marian's `--shortlist FILE first best`.
+/// The limits of Marian's `--shortlist FILE first best`.
 struct ShortlistLimits {
-  /// The most frequent target tokens are always candidates.
+  /// The number of most frequent target tokens that are always candidates.
   std::int32_t first = 100;
-  /// The most probable translations of each source token.
+  /// The number of most probable translations of each source token.
   std::int32_t best = 100;
 };
 
-/// Which target tokens may stand in a translation of some source tokens (a lexical shortlist: Jean et al. 2015;
-/// Mi, Wang and Ittycheriah 2016): a softmax over these alone costs a fraction. Immutable; threads share it.
+/// A lexical shortlist: the target tokens that may occur in a translation of given source tokens (Jean et al. 2015; Mi,
+/// Wang and Ittycheriah 2016). A softmax over these tokens alone costs a fraction. Immutable; threads may share it.
 class Shortlist {
  public:
-  /// Probability of a target token as the translation of a source token.
+  /// The probability of a target token as the translation of a source token.
   struct Entry {
     std::int32_t source = 0;
     std::int32_t target = 0;
     float probability = 0;
   };
 
-  /// Entries in any order; of a pair that stands there twice the last counts. `frequent` are target tokens that are
-  /// always candidates. Only the probabilities' order is looked at, and that they are above 0; of equals the greater
-  /// token goes first, as in Marian. Error{kInvalidArgument} for a token outside of its vocabulary.
+  /// Takes entries in any order. If a pair occurs twice, the last entry applies. `frequent` are target tokens that are
+  /// always candidates. Probabilities must be above 0; only their order matters. Of equal probabilities the greater
+  /// token is first, as in Marian. Error{kInvalidArgument} for a token outside its vocabulary.
   Shortlist(const ShortlistVocabularies& vocabularies, std::vector<Entry> entries,
             std::span<const std::int32_t> frequent, std::int32_t best);
 
-  /// Reads a file of Marian's: text (a line for each pair: target piece, source piece, probability; gz and zst too), or
-  /// the binary form of marian-conv and Bergamot. Text: lines with the source or target NULL are of no word. Where
-  /// those with the source NULL hold target pieces of the vocabulary, the `first` most probable of them are the
-  /// frequent tokens, else those with the smallest ids, as Marian has it; pieces that the vocabularies do not have are
-  /// passed over, and Error{kBadInput} says so if that leaves nothing. Binary: it has limits of its own, which count.
-  /// Error{kBadInput} with the place for what is malformed.
+  /// Reads a shortlist file of Marian. There are two forms:
+  /// - Text (also gz and zst): one line per pair, with target piece, source piece and probability. Lines with the
+  ///   source or target NULL belong to no word. If lines with the source NULL have target pieces of the vocabulary, the
+  ///   `first` most probable of these are the frequent tokens; otherwise the tokens with the smallest ids are, as in
+  ///   Marian. Pieces outside the vocabularies are ignored. Error{kBadInput} if nothing remains.
+  /// - The binary form of marian-conv and Bergamot. It contains its own limits, which apply.
+  /// Error{kBadInput} with the place if the file is malformed.
   static Shortlist read(const std::filesystem::path& path, const ShortlistVocabularies& vocabularies,
                         const ShortlistLimits& limits = {});
 
   /// Returns whether a file has the binary form.
   static bool is_binary(const std::filesystem::path& path);
 
-  /// Replaces `candidates` by the tokens, rising and unique, that may stand in a translation of `source`, whose tokens
-  /// must be of the vocabulary. The end is always among them.
+  /// Replaces `candidates` by the tokens, ascending and unique, that may occur in a translation of `source`. The source
+  /// tokens must be in the vocabulary. The end is always a candidate.
   void candidates(std::span<const std::int32_t> source, std::vector<std::int32_t>& candidates) const;
 
-  /// The binary form. Read again with vocabularies of the same sizes it gives the same candidates for any source with
-  /// its end, on whose list stands what is always a candidate.
+  /// Returns the binary form. If it is read with vocabularies of the same sizes, it yields the same candidates for any
+  /// source that includes its end: the tokens that are always candidates are on the list of the end.
   std::string to_binary() const;
 
   std::int32_t source_vocabulary() const noexcept { return static_cast<std::int32_t>(offsets_.size()) - 1; }
   std::int32_t target_vocabulary() const noexcept { return target_size_; }
-  /// Pairs that it holds.
+  /// Returns the number of pairs.
   std::size_t size() const noexcept { return targets_.size(); }
 
  private:
@@ -90,7 +91,7 @@ class Shortlist {
   bool shared_;
   std::int32_t end_;
   std::vector<std::int32_t> always_;
-  std::vector<std::size_t> offsets_;  ///< of each source token's first in targets_, and one more
+  std::vector<std::size_t> offsets_;  ///< offset in targets_ of the first entry of each source token, then the total
   std::vector<std::int32_t> targets_;
 };
 

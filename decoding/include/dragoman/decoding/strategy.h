@@ -12,12 +12,12 @@
 
 namespace dragoman::decoding {
 
-/// The model's candidates for one sentence: row i belongs to its living hypothesis i, best candidate first.
+/// The model's candidates for one sentence. Row i belongs to living hypothesis i; the best candidate is first.
 struct Candidates {
   std::span<const std::int32_t> tokens{};
   std::span<const double> log_probabilities{};
   std::int64_t per_row = 1;
-  /// What the strategy wanted besides; rows count from `first_row`.
+  /// The tokens that the strategy requested with request_scores(); rows count from `first_row`.
   std::span<const ops::ScoredToken> scored{};
   std::span<const double> scored_log_probabilities{};
   std::int32_t first_row = 0;
@@ -31,7 +31,7 @@ struct Candidates {
   }
 };
 
-/// What a strategy decides in one step. Living hypotheses that are named by no continuation die.
+/// The decision of a strategy in one step. Living hypotheses without a continuation die.
 struct Advance {
   struct Continuation {
     std::int32_t parent;  ///< index into SentenceState::live
@@ -41,10 +41,10 @@ struct Advance {
   struct Ending {
     std::int32_t parent;
     StoppedBy stopped_by;
-    double log_probability;  ///< of the end; not used if cut
-    std::int32_t rank;       ///< 0 if it was the best candidate of the step
+    double log_probability;  ///< of the end; unused if the hypothesis was cut
+    std::int32_t rank;       ///< 0 if the end was the best candidate of the step
   };
-  /// They become `live`, in this order. All must be allowed by the sentence's maximum_length.
+  /// The next `live` hypotheses, in this order. The sentence's maximum_length must allow all of them.
   std::vector<Continuation> continuations{};
   std::vector<Ending> endings{};
 
@@ -54,51 +54,51 @@ struct Advance {
   }
 };
 
-/// What a strategy asks of every step.
+/// The requirements of a strategy for every step.
 struct StepNeeds {
   std::int64_t candidates = 1;
   double temperature = 1;
-  /// Rank candidates with Gumbel noise.
+  /// Whether candidates are ranked with Gumbel noise.
   bool noise = false;
 };
 
-/// A search, as a policy for one sentence at a time: batching, refill, lengths, scores and devices are the loop's.
+/// A search, as a policy for one sentence at a time. The loop handles batching, refill, lengths, scores and devices.
 /// Sentences are independent: a decision may depend on the arguments only. An object belongs to one loop, so it may
 /// keep scratch memory.
 class SearchStrategy {
  public:
   virtual ~SearchStrategy();
   virtual StepNeeds needs(std::int64_t vocabulary) const = 0;
-  /// Equal hypotheses that a sentence starts with.
+  /// Returns the number of equal hypotheses that a sentence starts with.
   virtual std::int32_t starts() const { return 1; }
-  /// The most hypotheses of a sentence that live at a time; and of this one.
+  /// Return the maximum number of living hypotheses: of any sentence, and of this one.
   virtual std::int32_t maximum_live() const = 0;
   virtual std::int32_t maximum_live_of(const Sentence& sentence) const {
     static_cast<void>(sentence);
     return maximum_live();
   }
-  /// The most results that may descend from one of the starts; 0: any number.
+  /// Returns the maximum number of results that may descend from one initial hypothesis. 0: no limit.
   virtual std::int32_t results_per_start() const { return 0; }
-  /// Whether it meets Sentence::constraints; otherwise sentences that have some are refused.
+  /// Returns whether the strategy enforces Sentence::constraints. Otherwise sentences with constraints are rejected.
   virtual bool takes_constraints() const { return false; }
-  /// Appends tokens whose log probabilities are wanted in the next step of a living hypothesis, whether or not they
-  /// will be among its candidates. In any order.
+  /// Appends tokens whose log probabilities are required in the next step of a living hypothesis, whether or not they
+  /// are among its candidates. Any order.
   virtual void request_scores(const SentenceState& state, const LiveHypothesis& hypothesis,
                               std::vector<std::int32_t>& tokens) const {
     static_cast<void>(state), static_cast<void>(hypothesis), static_cast<void>(tokens);
   }
-  /// Decides the next step. `result` arrives empty. At state.length == maximum_length there may be endings only; a
-  /// candidate of log probability -infinity (or NaN) must not be used.
+  /// Decides the next step. `result` is empty on entry. At state.length == maximum_length only endings are allowed. A
+  /// candidate with log probability -infinity or NaN must not be used.
   virtual void advance(SentenceState& state, const Candidates& candidates, Advance& result) = 0;
-  /// Asked after each step that left hypotheses alive; true drops them.
+  /// Returns whether the sentence is done; true drops the living hypotheses. Called after each step that leaves some.
   virtual bool done(const SentenceState& state) {
     static_cast<void>(state);
     return false;
   }
-  /// For devices that go on before the host knows a step's candidates. n > 0 is a promise about the next advance():
-  /// it continues with the best n candidates that are not the end, or with the first of these, by the sum of log
-  /// probabilities, then the better parent, then the rank; request_scores() requests nothing. 0: it may decide
-  /// otherwise.
+  /// Supports devices that begin the next step before the host has the candidates of the last one. n > 0 promises that
+  /// the next advance() continues with the best n candidates that are not the end, or with the first of these; the
+  /// order is the sum of log probabilities, then the better parent, then the rank. request_scores() then requests
+  /// nothing. 0: no promise.
   virtual std::int32_t next_rows(const SentenceState& state) const {
     static_cast<void>(state);
     return 0;
@@ -112,11 +112,11 @@ struct BuiltInStrategy {
 };
 std::span<const BuiltInStrategy> built_in_strategies();
 
-/// The built-in strategy that options.strategy names; another name is an Error{kInvalidArgument} that lists the names.
-/// Plugins' strategies come from the plugin host's registry.
+/// Creates the built-in strategy that options.strategy names. Error{kInvalidArgument} for another name; the message
+/// lists the names. Strategies of plugins come from the plugin host's registry.
 std::unique_ptr<SearchStrategy> make_strategy(const DecodingOptions& options);
 
-/// What the random draws of a hypothesis are keyed by, besides the seed and its length.
+/// Returns the key of a hypothesis's random draws, besides the seed and its length.
 std::uint64_t random_stream(const SentenceState& state, const LiveHypothesis& hypothesis);
 
 }  // namespace dragoman::decoding

@@ -7,7 +7,8 @@
 
 namespace dragoman::engine {
 
-/// Figures of a distribution of times, in milliseconds; all 0 if there are none. Percentiles are by nearest rank.
+/// Summary of a distribution of times, in milliseconds. All members are 0 if there are no times. Percentiles use the
+/// nearest-rank method.
 struct LatencySummary {
   std::uint64_t count = 0;
   double p50 = 0;
@@ -15,16 +16,17 @@ struct LatencySummary {
   double max = 0;
 };
 
-/// What an engine's translations waited for, since it was made.
+/// Latencies of an engine's translations since the construction of the engine.
 struct Latencies {
-  /// From a request's submit() to its first token: its turn in the queue, the encoder, one step.
+  /// From submit() of a request to its first token: the wait in the queue, the encoder and one step.
   LatencySummary first_token{};
-  /// From each token of a hypothesis to its next, the end included: a step, and what else its worker did meanwhile.
+  /// From each token of a hypothesis to the next one, the end included: one step, and other work of the worker
+  /// meanwhile.
   LatencySummary next_token{};
 };
 
-/// Times by how often they occurred, in memory that does not grow. Thread-safe. Percentiles are at most 3.2 % (or a
-/// microsecond) above the truth; the largest is exact to the microsecond.
+/// A histogram of times in constant memory. Thread-safe. Percentiles exceed the true value by at most 3.2 % (or one
+/// microsecond). The maximum is exact to the microsecond.
 class LatencyHistogram {
  public:
   using Duration = std::chrono::steady_clock::duration;
@@ -33,7 +35,7 @@ class LatencyHistogram {
   LatencySummary summary() const noexcept;
 
  private:
-  /// Each power of two of microseconds has so many buckets.
+  /// Each power of two of microseconds has 2^kBits buckets.
   static constexpr int kBits = 5;
   static constexpr std::size_t kBuckets = std::size_t{64 - kBits + 1} << kBits;
 

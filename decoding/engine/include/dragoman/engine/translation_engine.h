@@ -20,70 +20,71 @@
 namespace dragoman::engine {
 
 struct EngineOptions {
-  /// Workers, each with its own decoding loop on one core. 0: the number that the device prefers, which for a CPU is
-  /// the number of cores that the process may keep busy. Backend::preferred_load() also replaces limits that are 0. A
-  /// worker starts when there is work for it and lives as long as the engine. There are fewer where the operating
-  /// system refuses to start more.
+  /// The number of workers. Each worker runs its own decoding loop on one core. 0 selects the number that the device
+  /// prefers; for a CPU this is the number of cores that the process may keep busy. Backend::preferred_load() also
+  /// replaces limits that are 0. A worker starts when there is work for it and runs until the engine is destroyed.
+  /// There are fewer workers if the operating system refuses to start more.
   int threads = 0;
-  /// Whether workers that have nothing to do share the steps of those that have, so that few sentences are done sooner.
-  /// The results are the same.
+  /// Whether idle workers share the steps of busy ones, so that a few sentences finish sooner. Results do not depend on
+  /// it.
   bool latency = true;
   tensor::Device device = tensor::Device::kCpu;
-  /// Of each worker.
+  /// The limits of each worker.
   decoding::LoopLimits limits{};
-  /// A client waits to submit while its requests under way hold more than this.
+  /// submit() blocks while the requests in flight of its client hold more than this number of bytes.
   std::size_t client_bytes = std::size_t{64} << 20;
 };
 
-/// What is known of a translation that is not done yet. Valid during the call that it is given to.
+/// The part of an unfinished translation that is known. Valid during the call that receives it.
 struct PartialTranslation {
-  /// Of the hypothesis that leads, the target prefix included; and their log probabilities, as in Hypothesis.
+  /// The tokens of the leading hypothesis, including the target prefix, and their log probabilities as in Hypothesis.
   std::span<const std::int32_t> tokens{};
   std::span<const double> log_probabilities{};
-  /// The best hypothesis of the result will begin with this number of the tokens: see decoding::stable_prefix_length().
-  /// Later tokens may change.
+  /// The number of tokens that are final: the best hypothesis of the result begins with them. Later tokens may change.
+  /// See decoding::stable_prefix_length().
   std::size_t decided = 0;
 };
 using OnPartialTranslation = std::function<void(const PartialTranslation&)>;
 
 /// A sentence to translate.
 struct TranslationRequest {
-  /// With the closing end.
+  /// Includes the closing end.
   std::vector<std::int32_t> source{};
   /// Every hypothesis starts with these tokens.
   std::vector<std::int32_t> target_prefix{};
-  /// What every hypothesis must hold, as decoding::Sentence has it.
+  /// Every hypothesis must contain these: see decoding::Sentence.
   std::vector<decoding::Constraint> constraints{};
   std::shared_ptr<const decoding::WordBoundaries> boundaries{};
-  /// What random draws are keyed by, as decoding::Sentence::line.
+  /// The key of random draws: see decoding::Sentence::line.
   std::uint64_t line = 0;
-  /// nullptr: beam search with its defaults. Requests of different searches go through the same steps.
+  /// nullptr selects beam search with default options. Requests with different searches share the same steps.
   decoding::SharedSearch search{};
-  /// As decoding::Sentence's; must outlive the request.
+  /// As in decoding::Sentence. Must outlive the request.
   const decoding::Shortlist* shortlist = nullptr;
-  /// Asked of the best hypothesis in a pass of its own, where it has any tokens or an end.
+  /// Inner states of the best hypothesis, if it has tokens or an end. They are computed in a separate pass.
   decoding::InnerStatesRequest inner{};
-  /// When it asks, the request ends with Error{kInterrupted}.
+  /// A stop request ends the request with Error{kInterrupted}.
   std::stop_token stop{};
-  /// Called by the worker after every step that leaves the sentence unfinished, so with each token: before the
-  /// request's callback, and under the same rules. What it throws ends the request with that error.
+  /// Called by the worker after every step that does not finish the sentence, hence with each token. All calls precede
+  /// the completion callback of the request and follow the same rules. An exception ends the request with that error.
   OnPartialTranslation on_partial{};
 };
 
-/// Exactly one of the two: at most n_best hypotheses, best first; or why there is none.
+/// Holds either 1 to n_best hypotheses, best first, or the error.
 struct TranslationResult {
   std::vector<decoding::Hypothesis> hypotheses{};
   decoding::InnerStates inner{};
   std::exception_ptr error{};
 };
 
-/// A target whose probability is asked for, or what the model has inside when it reads one.
+/// A request for the probability of a given target, for the inner states of the model while it reads the target, or for
+/// both.
 struct ScoreRequest {
-  /// With the closing end.
+  /// Includes the closing end.
   std::vector<std::int32_t> source{};
-  /// Without the end, which is scored, too.
+  /// Excludes the closing end, which is scored as well.
   std::vector<std::int32_t> target{};
-  /// Whether the score is wanted, or `inner` alone, which may need no target.
+  /// Whether the score is computed. Without it, `inner` alone is computed, which may not need a target.
   bool scored = true;
   decoding::InnerStatesRequest inner{};
   decoding::LengthPenalty penalty{};
@@ -96,25 +97,25 @@ struct ScoreResult {
   std::exception_ptr error{};
 };
 
-/// Translates and scores with one model for whoever asks, for as long as it lives. Its workers keep their threads,
-/// memory and packed steps between requests; requests of all clients share the workers' steps. A request's result
-/// depends on nothing but the request: not on the number of workers, on order, or on what else is under way; and so its
-/// failure is its own. Clients that have requests waiting take turns, sentence by sentence.
+/// Translates and scores with one model, for any number of clients. The workers keep their threads, memory and packed
+/// steps between requests, and requests of all clients share the workers' steps. The result of a request, or its error,
+/// depends on the request alone: not on the number of workers, the order or other requests. Clients with waiting
+/// requests take turns, one sentence at a time.
 class TranslationEngine {
  public:
-  /// Runtime and model, whose weights must not change while a request is under way, must outlive the engine.
+  /// The runtime and the model must outlive the engine. The weights must not change while a request is in flight.
   TranslationEngine(const runtime::Runtime& runtime, const nn::Seq2SeqModel& model, EngineOptions options = {});
-  /// Translates and scores with several models together; of more than one, inner states cannot be had
+  /// Translates and scores with an ensemble. If it has more than one model, inner states are not available
   /// (Error{kUnsupported}). Throws as Ensemble::spec().
   TranslationEngine(const runtime::Runtime& runtime, decoding::Ensemble ensemble, EngineOptions options = {});
-  /// All clients must be gone.
+  /// All clients must have been destroyed.
   ~TranslationEngine();
   TranslationEngine(const TranslationEngine&) = delete;
   TranslationEngine& operator=(const TranslationEngine&) = delete;
 
-  /// Of several the first.
+  /// Returns the model. For an ensemble, the first model.
   const nn::Seq2SeqModel& model() const noexcept;
-  /// What is translated obeys it.
+  /// Returns the spec that all sentences must satisfy.
   const nn::SequenceSpec& spec() const noexcept;
   int threads() const noexcept;
   /// Thread-safe.
@@ -127,9 +128,9 @@ class TranslationEngine {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Somebody who submits requests to an engine, from any number of threads. Callbacks are called by a worker, which does
-/// nothing else meanwhile: they must not wait for the engine, so submit() is not for them, nor may they own their
-/// client, whose end would wait for them. What a callback throws reaches wait().
+/// Submits requests to an engine, from any number of threads. Callbacks are called by a worker, which waits for them. A
+/// callback must therefore not wait for the engine: it must not call submit(), and must not own its client, whose
+/// destructor would wait for the callback. wait() rethrows exceptions of callbacks.
 class Client {
  public:
   using OnTranslation = std::function<void(TranslationResult)>;
@@ -137,20 +138,21 @@ class Client {
 
   /// The engine must outlive the client.
   explicit Client(TranslationEngine& engine);
-  /// Cancels what is under way and waits for its callbacks.
+  /// Cancels all requests in flight and waits for their callbacks.
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  /// Waits while too much of this client is under way. Error{kInterrupted} after cancel(), Error{kIo} if no worker can
-  /// be started: then the callback is not called.
+  /// Blocks while this client has too much in flight (EngineOptions::client_bytes). Throws Error{kInterrupted} after
+  /// cancel(), and Error{kIo} if no worker can be started. If submit() throws, the callback is not called.
   void submit(TranslationRequest request, OnTranslation done);
   void submit(ScoreRequest request, OnScore done);
 
-  /// All requests under way end soon, with Error{kInterrupted}, and no more are taken. Thread-safe, callbacks included.
+  /// Ends all requests in flight soon, with Error{kInterrupted}, and rejects new ones. Thread-safe; callbacks may call
+  /// it.
   void cancel() noexcept;
-  /// Waits until nothing is under way and every callback has been destroyed; throws what the first callback threw that
-  /// threw anything.
+  /// Waits until nothing is in flight and all callbacks have been destroyed. Rethrows the first exception of a
+  /// callback.
   void wait();
 
   struct State;
