@@ -12,7 +12,7 @@ namespace dragoman::training {
 /// separates the key of an object from a key within it.
 const std::vector<core::Option>& config_options();
 
-/// The paths of these keys and of a Transformer's under `model`, for messages about unknown keys.
+/// Returns the paths of these keys and of a Transformer's keys under `model`, for messages about unknown keys.
 const std::vector<std::string>& known_keys();
 
 }  // namespace dragoman::training

@@ -11,22 +11,22 @@
 namespace dragoman::training {
 
 struct BatchOptions {
-  /// Neither side of a batch has more tokens, unless a single pair does; before it is filled up.
+  /// The maximum number of tokens on either side of a batch, before it is filled up. A single pair may have more.
   std::int64_t batch_tokens = 4096;
-  /// Pairs that are sorted by (source, target) length at a time.
+  /// The number of pairs that are sorted by (source, target) length at a time.
   std::int64_t bucket_window = 8192;
   std::uint64_t seed = 1;
-  /// How often the epoch has the pairs of each part, 0 for not at all; empty: as the parts say.
+  /// The number of times that the epoch contains the pairs of each part; 0 for none. Empty: the weights of the parts.
   std::vector<double> weights{};
 };
 
-/// Which pairs form which batch of an epoch, in training order: every pair as often as the weight of its part says, and
-/// without weights exactly once. A pure function of the lengths, the parts, the options and the epoch, so a run's place
-/// in its data is just (epoch, batch).
+/// The batches of an epoch in training order. The epoch contains every pair as often as the weight of its part
+/// specifies; without weights, exactly once. The plan is a pure function of the lengths, the parts, the options and the
+/// epoch, so (epoch, batch) determines the position of a run in its data.
 class EpochPlan {
  public:
   EpochPlan(const EncodedPairs& pairs, const BatchOptions& options, std::int64_t epoch);
-  /// As the pairs stand, longest first: for validation.
+  /// Returns a plan with every pair once, longest first: for validation.
   static EpochPlan in_order_of_length(const EncodedPairs& pairs, std::int64_t batch_tokens);
 
   std::int64_t batches() const noexcept { return static_cast<std::int64_t>(begins_.size()) - 1; }
@@ -44,31 +44,32 @@ class EpochPlan {
   std::vector<std::size_t> begins_{0};
 };
 
-/// One batch of sentence pairs as the model takes it: `input` is the target shifted right behind the decoder's start
-/// token. Pairs that only fill it up come last: they are no longer than the longest (of two tokens at least), and have
-/// no targets (ops::kNoTarget), so no gradient either.
+/// One batch of sentence pairs as the model reads it. `input` is the decoder's start token followed by the target
+/// without its last token. Pairs that only fill up the batch come last. They are at most as long as the longest pair
+/// (at least two tokens), and have no targets (ops::kNoTarget), hence no gradient.
 class Batch {
  public:
-  /// Replaces the content; keeps its memory. Source tokens, target tokens and pairs are rounded up to a multiple of
-  /// `bucket`, which is 1 or more.
+  /// Replaces the content and reuses its memory. Source tokens, target tokens and pairs are rounded up to a multiple of
+  /// `bucket`, which is at least 1.
   void assign(const EncodedPairs& pairs, std::span<const std::uint32_t> which, std::int32_t decoder_start,
               std::int64_t bucket = 1);
-  /// Lets the model read everything twice, so that each sentence pair is computed with two draws of dropout: behind
-  /// the pairs come the same ones again. There are no more targets than before. For LossOptions::r_drop.
+  /// Appends all pairs once more, so that each pair is computed with two draws of dropout. The number of targets is
+  /// unchanged. For LossOptions::r_drop.
   void repeat();
-  /// Replaces pieces by `unknown`: of the sources, and of what the decoder reads, each with its probability; neither
-  /// `end` nor the decoder's first inputs. A pure function of the batch, the seed and the step.
+  /// Replaces pieces of the sources and of the decoder's inputs by `unknown`, with the probability of each side. `end`
+  /// and the first decoder inputs are kept. A pure function of the batch, the seed and the step.
   void drop_words(const WordDropoutConfig& config, const nn::SequenceSpec& spec, std::uint64_t seed,
                   std::uint64_t step);
   tensor::RaggedTokens source() const noexcept { return {source_, source_offsets_}; }
   tensor::RaggedTokens input() const noexcept { return {input_, target_offsets_}; }
   std::span<const std::int32_t> target() const noexcept { return target_; }
-  /// Which tokens of its own source each token that is predicted is linked to, numbered from 0: those of token t of all
-  /// are links()[link_offsets()[t]] up to links()[link_offsets()[t + 1]]. No offsets: the pairs have no alignments.
+  /// Return the links of each predicted token to tokens of its source, counted from 0. Token t of the batch has the
+  /// links from links()[link_offsets()[t]] up to links()[link_offsets()[t + 1]]. No offsets: the pairs have no
+  /// alignments.
   std::span<const std::int32_t> link_offsets() const noexcept { return link_offsets_; }
   std::span<const std::int32_t> links() const noexcept { return links_; }
   bool aligned() const noexcept { return !link_offsets_.empty(); }
-  /// Those that count.
+  /// Returns the number of tokens with a target.
   std::int64_t target_tokens() const noexcept { return target_tokens_; }
 
  private:

@@ -20,7 +20,7 @@
 
 namespace dragoman::training {
 
-/// Sequences of any lengths, end to end.
+/// Sequences of any lengths, stored consecutively.
 class SequenceList {
  public:
   std::size_t size() const noexcept { return offsets_.size() - 1; }
@@ -37,7 +37,7 @@ class SequenceList {
   std::vector<std::uint64_t> offsets_{0};
 };
 
-/// Lines of text, end to end.
+/// Lines of text, stored consecutively.
 class LineList {
  public:
   std::size_t size() const noexcept { return offsets_.size() - 1; }
@@ -53,29 +53,29 @@ class LineList {
   std::vector<std::uint64_t> offsets_{0};
 };
 
-/// The pairs up to `end`, behind those of the part before, and how often an epoch has each.
+/// The pairs from the end of the previous part up to `end`, and the number of times that an epoch contains each.
 struct WeightedPart {
   std::size_t end = 0;
   double weight = 1;
 };
 
-/// Token ids of both sides, each sequence with its closing end token, and with its tags.
+/// The token ids of both sides. Each sequence includes its closing end token and its tags.
 struct EncodedPairs {
   SequenceList source;
   SequenceList target;
-  /// Of each pair the links between its tokens: pairs of a target token's place and a source token's, end to end,
-  /// sorted and unique. Empty: no text has alignments.
+  /// For each pair, the links between its tokens: (target index, source index) pairs, stored consecutively, sorted and
+  /// unique. Empty: no text has alignments.
   SequenceList links{};
-  /// All pairs; empty: each comes once.
+  /// Covers all pairs. Empty: each pair occurs once.
   std::vector<WeightedPart> parts{};
   std::size_t size() const noexcept { return source.size(); }
   bool aligned() const noexcept { return links.size() > 0; }
 };
 
-/// How many sequences there are of each length.
+/// The number of sequences of each length.
 using LengthCounts = std::map<std::int32_t, std::uint64_t>;
 
-/// Of both sides of a corpus.
+/// The lengths of both sides of a corpus.
 struct PairLengths {
   LengthCounts source{};
   LengthCounts target{};
@@ -84,46 +84,46 @@ struct PairLengths {
 struct CorpusCounts {
   std::uint64_t lines = 0;
   std::uint64_t empty = 0;         ///< pairs left out because a side has no tokens
-  std::uint64_t too_long = 0;      ///< pairs left out because a side is over-long
-  std::uint64_t invalid_text = 0;  ///< lines in which ill-formed UTF-8 became U+FFFD
+  std::uint64_t too_long = 0;      ///< pairs left out because a side is too long
+  std::uint64_t invalid_text = 0;  ///< lines in which ill-formed UTF-8 was replaced by U+FFFD
 };
 
-/// The tokenizers of both sides; the same object twice if the vocabulary is joint.
+/// The tokenizers of both sides. The same object twice if the vocabulary is joint.
 struct TokenizerPair {
   std::shared_ptr<const tokenizer::Tokenizer> source;
   std::shared_ptr<const tokenizer::Tokenizer> target;
 };
 
-/// The weights with which texts of so many pairs are mixed as p_i ~ n_i^(1/temperature), in an epoch of as many pairs
-/// as there are; 0 for a text without pairs. In multiples of 2^-20, so that every machine has the same.
+/// Returns the weights that mix texts with the given numbers of pairs as p_i ~ n_i^(1/temperature), in an epoch with
+/// the total number of pairs; 0 for a text without pairs. Weights are multiples of 2^-20, so that all machines agree.
 std::vector<double> weights_by_temperature(const std::vector<std::uint64_t>& pairs, double temperature);
 
 struct CorpusOptions {
   std::int32_t maximum_length = 256;
   std::int32_t end = 2;
-  /// What stands around the tokens of every pair: part of its sequences.
+  /// Tags around the tokens of every pair; they are part of its sequences.
   formats::SequenceTags tags{};
-  /// Of each text, in place of `tags`; empty: those for all.
+  /// The tags of each text, instead of `tags`. Empty: `tags` for all.
   std::vector<formats::SequenceTags> tags_of_texts{};
   double bpe_dropout = 0;
   SubwordSampling subword_sampling{};
   AlignmentUnits alignment_units = AlignmentUnits::kWords;
   std::uint64_t seed = 1;
-  /// Whether text() is wanted afterwards; where epochs differ it is kept in any case.
+  /// Whether the text of the corpus must be available afterwards. It is kept anyway if epochs differ.
   bool keep_text = false;
-  /// Whether EncodedPairs::parts is wanted although all weights are 1.
+  /// Whether EncodedPairs::parts is set although all weights are 1.
   bool keep_parts = false;
   /// DataConfig::temperature.
   double temperature = 1;
-  /// Pairs that take more bytes stand in blocks on disk; 0: never.
+  /// Pairs with more bytes than this are stored in blocks on disk. 0: never.
   std::uint64_t memory = 0;
-  /// The blocks are in a folder of their own within this one, named after all that they are a function of. Nothing
-  /// else in it is touched.
+  /// The folder for blocks. Blocks are in a subfolder whose name identifies everything that they depend on. Nothing
+  /// else in the folder is changed.
   std::filesystem::path cache{};
-  /// Whether standard input and other pipes, whose content nothing tells, are those that blocks were made of before.
+  /// Whether to assume that standard input and other pipes have the content from which existing blocks were made.
   bool same_pipes = false;
-  /// Tells tokenizers from others: blocks that were made with the same ones, from files of the same sizes and times,
-  /// are used again.
+  /// Identifies the tokenizers. Blocks are reused if they were made with the same tokenizers from files with the same
+  /// sizes and times.
   std::string tokenizers{};
   core::LogSink log{};
 };
@@ -133,54 +133,54 @@ class BlockStore;
 class PairEncoder;
 struct PairSequences;
 
-/// A parallel text, encoded once, or, where segmentations are drawn (BPE-dropout, subword regularisation), once per
-/// epoch; in memory, or above a limit on disk. Reading is single-threaded, encoding runs on the executor; the result
-/// depends on neither. One thread at a time, but for what is const.
+/// A parallel text, encoded once or, if segmentations are drawn (BPE-dropout, subword regularisation), once per epoch.
+/// It is in memory, or on disk above a limit. Reading uses one thread and encoding uses the executor; the result
+/// depends on neither. Not thread-safe, except for const functions.
 class Corpus {
  public:
-  /// Reads and encodes. Files of different length are Error{kBadInput} naming both with their counts; a text of which
-  /// nothing remains is one, too, and so is a line that does not hold a pair, or no alignment of its pair.
-  /// Error{kInvalidArgument} before anything is read if something else stands where blocks would.
+  /// Reads and encodes the files. Error{kBadInput} in these cases: files of a pair differ in length (the message names
+  /// both, with their counts); no pair of a text remains; a line does not contain a pair, or not an alignment of its
+  /// pair. Error{kInvalidArgument}, before anything is read, if something else is in the place of the blocks.
   Corpus(const ParallelCorpusConfig& files, TokenizerPair tokenizers, const CorpusOptions& options,
          core::Executor& executor, const core::ProgressSink& progress = {}, const std::stop_token& stop = {});
   ~Corpus();
   Corpus(Corpus&&) noexcept;
 
-  /// Whether epochs differ in how lines are cut.
+  /// Returns whether segmentations differ between epochs.
   bool draws() const noexcept;
-  /// The pairs as epoch `epoch` sees them, a pure function of (seed, epoch, pair); draws() must hold. A pair that a
-  /// draw makes over-long keeps its usual pieces for that epoch (one with alignments on both sides). Of a corpus in
-  /// memory. Error{kInterrupted} if it is stopped.
+  /// Returns the pairs of epoch `epoch`, a pure function of (seed, epoch, pair). Requires draws() and a corpus in
+  /// memory. If a draw makes a pair too long, the pair keeps its default segmentation in that epoch (with alignments:
+  /// on both sides). Error{kInterrupted} after a stop request.
   EncodedPairs drawn(std::int64_t epoch, core::Executor& executor, const std::stop_token& stop) const;
-  /// The pairs without draws; none if they are on disk.
+  /// Returns the pairs without draws. Empty if they are on disk.
   const EncodedPairs& pairs() const noexcept { return pairs_; }
   std::size_t size() const noexcept { return size_; }
   std::uint64_t source_tokens() const noexcept { return source_tokens_; }
   std::uint64_t target_tokens() const noexcept { return target_tokens_; }
   const CorpusCounts& counts() const noexcept { return counts_; }
-  /// Of all pairs, wherever they are.
+  /// Returns the lengths of all pairs, in memory or on disk.
   const PairLengths& lengths() const noexcept { return lengths_; }
-  /// 16 hexadecimal digits over every line of both sides, to tell that a run goes on with the data it began with.
+  /// Returns 16 hexadecimal digits over every line of both sides, by which a run verifies that its data is unchanged.
   const std::string& fingerprint() const noexcept { return fingerprint_; }
-  /// Of the first text.
+  /// Returns the tags of the first text.
   const formats::SequenceTags& tags() const noexcept;
-  /// Of a pair.
+  /// Returns the tags of a pair.
   const formats::SequenceTags& tags_of(std::size_t pair) const noexcept;
-  /// The lines of the pairs that were kept.
+  /// Return the lines of the pairs that were kept.
   const LineList& source_text() const noexcept { return source_text_; }
   const LineList& target_text() const noexcept { return target_text_; }
 
-  /// Pairs of each text.
+  /// Returns the number of pairs of each text.
   const std::vector<std::uint64_t>& pairs_of_texts() const noexcept { return pairs_of_texts_; }
-  /// How often an epoch has the pairs of each text; empty: each once.
+  /// Returns the number of times that an epoch contains the pairs of each text. Empty: once.
   const std::vector<double>& weights() const noexcept { return weights_; }
 
   bool on_disk() const noexcept { return blocks_ != nullptr; }
   std::size_t blocks() const noexcept;
-  /// Of which text a block is, and how many pairs it has.
+  /// Return the text of a block and its number of pairs.
   std::size_t text_of_block(std::size_t block) const noexcept;
   std::uint64_t pairs_of_block(std::size_t block) const noexcept;
-  /// Reads a block as `epoch` sees it, appending to `pairs`. One thread at a time.
+  /// Appends the pairs of a block in `epoch` to `pairs`. Not thread-safe.
   void append_block(std::size_t block, std::int64_t epoch, EncodedPairs& pairs, const std::stop_token& stop) const;
 
  private:
@@ -216,7 +216,7 @@ class Corpus {
   std::string fingerprint_;
 };
 
-/// A core::fingerprint() as files of a run have it: 16 digits.
+/// Returns a core::fingerprint() as 16 digits, the form in the files of a run.
 std::string hexadecimal(std::uint64_t fingerprint);
 
 }  // namespace dragoman::training

@@ -10,14 +10,15 @@ namespace dragoman::training {
 /// Returns whether `path` is the folder of a checkpoint of a training run.
 bool is_checkpoint(const std::filesystem::path& path);
 
-/// Writes the model folder `output`, whose parameters are the mean of the checkpoints' parameters for translation:
-/// the moving averages of a run with training.ema_decay, and merged adapters of a run with training.lora. The result
-/// equals the folder `average` that the run would write for these checkpoints. Everything but the parameters comes from
-/// the run of the first checkpoint, whose folder holds the checkpoints, run.json and the tokenizers.
+/// Writes the model folder `output` with the mean of the checkpoints' parameters for translation: the moving averages
+/// of a run with training.ema_decay, and merged adapters of a run with training.lora. The result equals the folder
+/// `average` that the run would write for these checkpoints. All other contents come from the run of the first
+/// checkpoint, that is the folder with the checkpoints, run.json and the tokenizers.
 ///
-/// The mean is taken in double precision, in the order of the updates within a run. Error{kBadInput} names what differs
-/// if the checkpoints are of runs with other models or tokenizers, and a checkpoint that is damaged or outside of its
-/// run. `output` is replaced as by formats::write_model_folder(). Runs may go on meanwhile.
+/// The mean is computed in double precision, in the order of the updates within a run. Error{kBadInput} if the
+/// checkpoints are of runs with different models or tokenizers (the message names the difference), and for a checkpoint
+/// that is damaged or outside its run. `output` is replaced as by formats::write_model_folder(). The runs may still be
+/// training.
 void average_checkpoints(const std::vector<std::filesystem::path>& checkpoints, const std::filesystem::path& output,
                          const TrainerEnvironment& environment);
 

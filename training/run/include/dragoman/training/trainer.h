@@ -22,55 +22,56 @@
 
 namespace dragoman::training {
 
-/// Makes a model without weights from the name of its type and its own configuration keys.
+/// Creates a model without weights from the name of its type and the configuration keys of that type.
 using ModelFactory = std::function<std::unique_ptr<nn::Seq2SeqModel>(
     const std::string& type, const nn::SequenceSpec& spec, const core::Json& options)>;
 
 using TokenizerFactory = std::function<std::unique_ptr<tokenizer::Tokenizer>(const tokenizer::TokenizerSpec& spec,
                                                                              const tokenizer::TokenizerFile& file)>;
 
-/// What a trainer takes from its surroundings.
+/// The services and settings that a trainer gets from its program.
 struct TrainerEnvironment {
   const runtime::Runtime* runtime = nullptr;
   ModelFactory make_model;
-  /// Name of the plugin that brings a model type, for config.json; empty, or no function, for what is built in.
+  /// Returns the name of the plugin that provides a model type, for config.json. An empty result or function means
+  /// built-in types.
   std::function<std::string(const std::string& type)> plugin_of;
-  /// Makes the tokenizer of a file whose kind has a name; needed only for such ones.
+  /// Creates the tokenizer of a file with a named kind. Required only for such files.
   TokenizerFactory make_tokenizer;
-  /// As plugin_of, of a kind of tokenizer.
+  /// As plugin_of, for a kind of tokenizer.
   std::function<std::string(const std::string& type)> plugin_of_tokenizer;
-  /// Whether the configuration may run programs, which commands_of() lists. If not, a trainer refuses a configuration
-  /// that has any: Error{kBadInput}. Set it for configurations that you trust as you do a shell script.
+  /// Whether the configuration may run programs, which commands_of() lists. Otherwise a trainer rejects a configuration
+  /// with programs: Error{kBadInput}. Set it for configurations that you trust as you trust a shell script.
   bool allow_commands = false;
   core::LogSink log;
-  /// Gets every update with the figures loss, tokens/s and learning-rate.
+  /// Receives every update with the values loss, tokens/s and learning-rate.
   core::ProgressSink progress;
-  /// Version and instruction set of this build, for run.json: results are the same bytes for the same build only.
+  /// Version and instruction set of this build, for run.json: only the same build gives the same bytes.
   core::Json build = core::Json::object();
-  /// The processes that train together, of which this is one; it must outlive the trainer. nullptr: there is no other.
+  /// The processes that train together, including this one. Must outlive the trainer. nullptr: no other process.
   collective::Collective* ranks = nullptr;
-  /// By which their devices hand each other gradients (Host::link()); it must outlive the trainer. nullptr: gradients
-  /// go through the host's memory. Results do not depend on it.
+  /// Links by which the devices of the processes exchange gradients (Host::link()). Must outlive the trainer. nullptr:
+  /// gradients pass through host memory. Results do not depend on it.
   collective::DeviceLinks* links = nullptr;
-  /// Of the gradients, how many values are summed over the processes at a time, at least. Results do not depend on it.
+  /// The minimum number of gradient values that are summed over the processes at a time. Results do not depend on it.
   std::int64_t bucket_values = std::int64_t{1} << 20;
 };
 
-/// With every type of models and tokenizers that is registered with the host, which must outlive the trainer. Sinks are
-/// left empty.
+/// Returns an environment with all types of models and tokenizers that are registered with the host, which must outlive
+/// the trainer. The sinks are empty.
 TrainerEnvironment make_environment(const plugins::Host& host);
 
-/// The configuration with every key, those of the model included, as the model itself understood them. Reads no
-/// files but config.json of model.from.
+/// Returns the configuration with every key, including the model's keys as the model interprets them. Reads no files
+/// except config.json of model.from.
 core::Json resolved_configuration(const TrainingConfig& config, const TrainerEnvironment& environment);
 
-/// The programs that a run with this configuration starts (validation.metrics), each as `NAME: COMMAND`.
+/// Returns the programs that a run with this configuration starts (validation.metrics), each as `NAME: COMMAND`.
 std::vector<std::string> commands_of(const TrainingConfig& config);
 
 enum class StartMode : std::uint8_t {
-  kFresh,   ///< the output folder must not hold a run
-  kResume,  ///< goes on from the last checkpoint; a changed key that affects results is refused
-  kFork,    ///< goes on from the last checkpoint, whatever has changed
+  kFresh,   ///< the output folder must not contain a run
+  kResume,  ///< continues from the last checkpoint; rejects changed keys that affect results
+  kFork,    ///< continues from the last checkpoint, whatever has changed
 };
 
 struct TrainingSummary {
@@ -79,11 +80,11 @@ struct TrainingSummary {
   bool stopped_early = false;
   double training_loss =
       0;               ///< per target token, label-smoothed, of the last update of this process; 0 if there was none
-  std::string metric;  ///< by which the best is chosen: "bleu"
+  std::string metric;  ///< the metric that selects the best model: "bleu"
   std::optional<ScoredUpdate> best;
-  std::optional<double> average;  ///< the value of the mean of checkpoints, where that is better still
+  std::optional<double> average;  ///< the value of the mean of checkpoints, if it is better than `best`
   std::filesystem::path last_checkpoint;
-  /// The exported model folder: the best one if there was a validation, else the last.
+  /// The exported model folder: the best model if there was a validation, otherwise the last one.
   std::filesystem::path model;
 };
 
@@ -92,31 +93,31 @@ struct TrainingSummary {
 ///     training::Trainer trainer(config, training::make_environment(host), training::StartMode::kFresh);
 ///     trainer.run(stop_token);
 ///
-/// Writes `run.json`, copies of the tokenizers, `metrics.jsonl`, `checkpoint-<update>/`, and model folders `best/`,
-/// `last/` and, if asked, `average/`. The folder is locked as long as the trainer lives: a second one is refused before
-/// it touches anything. What the run reads once, tokenizers and data, may change or vanish afterwards. The bytes of all
-/// parameters are a function of configuration, data and build: not of the threads, of interruptions that were resumed,
-/// or of the number of processes. One thread at a time.
+/// Writes `run.json`, copies of the tokenizers, `metrics.jsonl`, `checkpoint-<update>/`, and the model folders `best/`,
+/// `last/` and, if configured, `average/`. The folder is locked while the trainer exists: a second trainer fails before
+/// it changes anything. Tokenizers and data that the run reads once may change or vanish afterwards. The bytes of all
+/// parameters are a function of configuration, data and build. They do not depend on the number of threads or
+/// processes, or on interruptions that were resumed. Not thread-safe.
 ///
-/// Where several processes train (TrainerEnvironment::ranks), each has a trainer of an equal configuration; what
-/// differs and matters is an error that names it. TrainConfig::accumulate batches are shared out among them. Rank 0
-/// alone writes, validates and decides; to go on from a checkpoint all read it. A stop that any process asks for stops
-/// all. When run() has returned, or was interrupted, the collective is closed; after any other error the caller tells
-/// the others by Collective::abort().
+/// If several processes train together (TrainerEnvironment::ranks), each has a trainer with an equal configuration. A
+/// difference that matters is an error that names it. The processes share the TrainConfig::accumulate batches of an
+/// update. Rank 0 alone writes, validates and decides; all processes read a checkpoint to continue from. A stop request
+/// in any process stops all. The collective is closed when run() returns or is interrupted. After any other error, the
+/// caller notifies the other processes with Collective::abort().
 class Trainer {
  public:
-  /// Locks the folder, reads data and tokenizers, makes the model and, on resume, loads the last checkpoint. Everything
-  /// that can be wrong with the configuration or the files is found here, before the first update. Of a run that goes
-  /// on the tokenizers are the copies in its folder; a damaged checkpoint is put aside (`checkpoint-<update>.damaged`)
-  /// with a warning if there is an older one.
+  /// Locks the folder, reads data and tokenizers, creates the model and, on resume, loads the last checkpoint. All
+  /// errors in the configuration and the files are reported here, before the first update. A continued run uses the
+  /// copies of the tokenizers in its folder. If a checkpoint is damaged and there is an older one, the damaged one is
+  /// renamed to `checkpoint-<update>.damaged` with a warning.
   Trainer(TrainingConfig config, TrainerEnvironment environment, StartMode mode, const std::stop_token& stop = {});
   ~Trainer();
 
-  /// Trains to the end. If `stop` is requested, the update in progress is finished, a checkpoint written, and
-  /// Error{kInterrupted} thrown. A loss or gradient that is not finite is Error{kInvalidArgument}, unless
-  /// TrainConfig::on_non_finite allows it; the last checkpoint stays. A validation that fails ends training with its
-  /// error, after a checkpoint was saved. A model folder that cannot be written is a warning, and Error{kIo} at the end
-  /// of training.
+  /// Trains to the end. After a stop request, the current update is finished, a checkpoint is written, and
+  /// Error{kInterrupted} is thrown. A non-finite loss or gradient is an Error{kInvalidArgument} unless
+  /// TrainConfig::on_non_finite allows it; the last checkpoint is kept. A validation that fails ends training with its
+  /// error, after a checkpoint. A model folder that cannot be written is a warning, and an Error{kIo} at the end of
+  /// training.
   TrainingSummary run(const std::stop_token& stop = {});
 
   const nn::Seq2SeqModel& model() const noexcept;

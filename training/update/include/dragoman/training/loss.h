@@ -10,39 +10,39 @@
 
 namespace dragoman::training {
 
-/// Where the random draws of one batch come from.
+/// The key of the random draws of one batch.
 struct DropoutKey {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;  ///< differs for every batch of a run
 };
 
-/// What a batch's loss is.
+/// The loss of a batch.
 struct LossOptions {
   LossOptions(double smoothing = 0) : label_smoothing(smoothing) {}  // NOLINT(google-explicit-constructor): the usual
-  /// Spread over the vocabulary, the target among it (ops::CrossEntropyRowsArguments).
+  /// Distributed over the vocabulary, including the target (ops::CrossEntropyRowsArguments).
   double label_smoothing = 0;
-  /// Not 0: the weight of the divergence between the two passes of a batch that was repeated
+  /// If not 0: the weight of the divergence between the two passes of a repeated batch
   /// (ops::PairedCrossEntropyRowsArguments).
   double r_drop = 0;
-  /// Of batches that have links. With a weight of 0 these are nothing to the loss.
+  /// For batches with links. With a weight of 0, links do not affect the loss.
   GuidedAlignmentConfig guided_alignment{.weight = 0};
 };
 
-/// The share that is to be spread over all `vocabulary` pieces for a recipe's label smoothing, whatever its kind.
-/// Error{kBadInput} if so few pieces cannot have so much.
+/// Returns the share to distribute over all `vocabulary` pieces that is equivalent to a recipe's label smoothing of
+/// either kind. Error{kBadInput} if the vocabulary is too small for the share.
 double uniform_smoothing(const TrainConfig& recipe, std::int64_t vocabulary);
 
-/// The teacher-forced loss of a batch, and its gradients added to the model's; `gradient_scale` is 1 / (target tokens
-/// of the whole update). Dropout is on. Runs one Context::step(). Waits for the device.
+/// Computes the teacher-forced loss of a batch and adds its gradients to the model's. `gradient_scale` is 1 / (target
+/// tokens of the whole update). Dropout is on. Runs one Context::step(). Waits for the device.
 ops::LossSums accumulate_gradients(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
                                    const LossOptions& options, double gradient_scale, DropoutKey dropout);
-/// The same without waiting: the sums are left in `losses`, in the device's memory. `progress`, if given, hears of the
-/// backward pass unless the device repeats a recorded one.
+/// As accumulate_gradients(), but without waiting: the sums are left in `losses`, in the memory of the device.
+/// `progress`, if not empty, is notified of the backward pass unless the device replays a recorded one.
 void queue_gradients(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
                      const LossOptions& options, double gradient_scale, DropoutKey dropout, ops::LossRecord* losses,
                      autograd::Tape::Progress progress = {});
 
-/// The same loss without gradients and without dropout.
+/// Computes the same loss without gradients and without dropout.
 ops::LossSums evaluate_loss(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
                             double label_smoothing);
 

@@ -9,40 +9,41 @@
 
 namespace dragoman::training {
 
-/// What the names of adapters' parameters end in, behind that of the weight.
+/// The suffixes of the names of adapters' parameters, after the name of the weight.
 inline constexpr std::string_view kLoraA = ".lora_A";
 inline constexpr std::string_view kLoraB = ".lora_B";
 
-/// Low-rank adapters (Hu et al. 2022, LoRA) of a model's weights: in place of a weight W [outputs, inputs] two matrices
+/// Low-rank adapters (Hu et al. 2022, LoRA) of a model's weights. Instead of a weight W [outputs, inputs], two matrices
 /// are trained, A [rank, inputs] and B [outputs, rank], and the model computes with W + alpha / rank * B A. A weight
-/// that stands for several projections side by side has an A and a B for each, below one another.
+/// that combines several projections has one A and one B per projection, stacked vertically.
 ///
-/// The sum is written into the model's weight after each update, so the model and its kernels know nothing of adapters
-/// and a pass costs what it costs without; the gradients of A and B follow from that of the weight: with s = alpha /
-/// rank, dA = s B^T dW and dB = s dW A^T. That is the same as computing x W^T + s (x A^T) B^T.
+/// The sum is written to the model's weight after each update. The model and its kernels are therefore unaware of
+/// adapters, and a pass costs the same as without them. The gradients of A and B follow from the gradient of the
+/// weight: with s = alpha / rank, dA = s B^T dW and dB = s dW A^T. This is equivalent to computing x W^T + s (x A^T)
+/// B^T.
 ///
-/// Belongs to one thread.
+/// Not thread-safe.
 class LowRankAdapters {
  public:
-  /// Freezes what is not adapted. `model` has memory and must outlive the object. Error{kBadInput} for a pattern that
-  /// matches no weight of a linear layer.
+  /// Freezes all parameters that are not adapted. `model` has memory and must outlive the object. Error{kBadInput} for
+  /// a pattern that matches no weight of a linear layer.
   LowRankAdapters(const LoraConfig& config, nn::ParameterStore& model, tensor::DeviceMemory& memory);
 
-  /// What is trained: `NAME.lora_A` and `NAME.lora_B` of each adapted weight NAME.
+  /// Returns the trained parameters: `NAME.lora_A` and `NAME.lora_B` of each adapted weight NAME.
   nn::ParameterStore& parameters() noexcept { return adapters_; }
   const nn::ParameterStore& parameters() const noexcept { return adapters_; }
 
-  /// A store like parameters(), with memory of its own that is not set.
+  /// Returns a store like parameters(), with separate memory whose values are not set.
   std::unique_ptr<nn::ParameterStore> make_store() const;
 
-  /// Takes the model's weights, as they are now, for W.
+  /// Takes the current weights of the model as W.
   void keep_base();
-  /// Gives the model its weights with the adapters as they are.
+  /// Writes the weights with the current adapters to the model.
   void merge(tensor::Context& context) { merge(context, adapters_, *model_); }
-  /// Runs one Context::step() that gives the adapted weights of `to`, the parameters of a model like this one, their
-  /// values with `adapters`, a store like parameters().
+  /// Runs one Context::step() that writes the adapted weights to `to`, the parameters of an equal model. `adapters` is
+  /// a store like parameters().
   void merge(tensor::Context& context, const nn::ParameterStore& adapters, nn::ParameterStore& to) const;
-  /// Runs one Context::step() that makes the adapters' gradients from those of the model.
+  /// Runs one Context::step() that computes the adapters' gradients from the gradients of the model.
   void make_gradients(tensor::Context& context);
 
  private:
@@ -60,8 +61,8 @@ class LowRankAdapters {
   std::vector<Adapted> adapted_;
 };
 
-/// The weights that adapters are made for: those of linear layers that the patterns name, or all but the projection to
-/// the vocabulary.
+/// Returns the weights to adapt: the linear layers' weights that the patterns name, or all except the projection to the
+/// vocabulary.
 std::vector<nn::Parameter*> adapted_weights(const LoraConfig& config, nn::ParameterStore& model);
 
 }  // namespace dragoman::training

@@ -16,10 +16,10 @@ namespace dragoman::training {
 struct NamedTensor {
   std::string name;
   tensor::Tensor tensor;
-  tensor::DeviceMemory* memory = &tensor::host_memory();  ///< where it is
+  tensor::DeviceMemory* memory = &tensor::host_memory();  ///< the memory that contains it
 };
 
-/// One of the things that an optimiser keeps for each parameter: a file of a checkpoint.
+/// A state that an optimiser keeps for each parameter, which is a file of a checkpoint.
 struct OptimizerState {
   std::string name;  ///< of the file, such as first_moment
   std::vector<NamedTensor> tensors;
@@ -38,12 +38,13 @@ class PendingUpdate {
   std::unique_ptr<tensor::PendingRead> record_;
 };
 
-/// An optimiser (OptimizerConfig::kind) over the parameters of a ParameterStore, and, if asked, an exponential moving
-/// average of the parameters; those that are frozen by then stay as they are, and so does their part of the average.
-/// Gradients must be attached. Holds the moments, in the parameters' type. The store must outlive it.
+/// An optimiser (OptimizerConfig::kind) over the parameters of a ParameterStore and, if configured, an exponential
+/// moving average of the parameters. Parameters that are frozen at construction do not change, nor does their part of
+/// the average. Gradients must be attached. The optimiser owns the moments, in the parameters' type. The store must
+/// outlive it.
 class Optimizer {
  public:
-  /// `ema_decay` 0: no average. Error{kBadInput} for a pattern of OptimizerConfig::no_decay that stands for nothing.
+  /// `ema_decay` 0: no average. Error{kBadInput} for a pattern of OptimizerConfig::no_decay that matches nothing.
   Optimizer(nn::ParameterStore& parameters, tensor::DeviceMemory& memory, const OptimizerConfig& config,
             double clip_norm, double ema_decay);
   ~Optimizer();
@@ -52,41 +53,42 @@ class Optimizer {
   Optimizer(Optimizer&&) noexcept;
   Optimizer& operator=(Optimizer&&) = delete;
 
-  /// Whether all parameters are finite numbers.
+  /// Returns whether all parameters are finite.
   bool parameters_are_finite(tensor::Context& context) const;
 
   struct Update {
     std::int64_t update = 1;  ///< counts from 1
     double learning_rate = 0;
-    /// Each gradient is cut to [-clip_value, clip_value] before all else; 0: none is.
+    /// Each gradient is clipped to [-clip_value, clip_value] first. 0: no clipping.
     double clip_value = 0;
-    /// Gradients are so many times what they are meant to be.
+    /// The factor by which gradients are scaled.
     std::int64_t loss_scale = 1;
     /// The losses of the gradients. An update whose losses are not finite is skipped.
     ops::DeviceArray<ops::LossRecord> losses{};
-    /// Whether the outcome of the previous update has not been read. If that one was skipped, so is this one.
+    /// Whether the outcome of the previous update has not been read. If that update was skipped, this one is skipped
+    /// too.
     bool depends_on_previous = false;
   };
-  /// Runs one Context::step(), which does not wait for the device: one step with gradients scaled so that their norm is
-  /// at most clip_norm. The average then takes average = d * average + (1 - d) * parameters with
-  /// d = min(decay, (1 + update) / (10 + update)), so that it forgets the start fast. If losses or gradients are not
-  /// finite, the update is skipped: parameters, moments and average stay as they are.
+  /// Runs one Context::step() without waiting for the device: one update with gradients scaled so that their norm is at
+  /// most clip_norm. Then average = d * average + (1 - d) * parameters with d = min(decay, (1 + update) / (10 +
+  /// update)), so that the average forgets the start quickly. If losses or gradients are not finite, the update is
+  /// skipped: parameters, moments and average are unchanged.
   void apply(tensor::Context& context, const Update& update);
-  /// The update that was applied last.
+  /// Returns the update that was applied last.
   PendingUpdate last() const;
 
-  /// Moments begin with zeros after this many updates, so their steps are counted from there: 0 unless a fork changed
-  /// the optimiser.
+  /// Sets the update after which the moments started with zeros; steps are counted from it. 0 unless a fork changed the
+  /// optimiser.
   void begin_after(std::int64_t update) noexcept { begun_after_ = update; }
   std::int64_t begun_after() const noexcept { return begun_after_; }
 
-  /// Begins the average with the parameters as they are.
+  /// Initialises the average with the current parameters.
   void start_average();
   bool has_average() const noexcept { return !average_.empty(); }
-  /// The averaged parameters [1, n], laid out like ParameterStore::flat_values(); without an average the parameters
-  /// themselves.
+  /// Returns the averaged parameters [1, n] in the layout of ParameterStore::flat_values(). Without an average: the
+  /// parameters themselves.
   tensor::Tensor averaged_values() const noexcept;
-  /// Views of what the kind of optimiser keeps, for checkpoints.
+  /// Return views of the optimiser's states and of the average, for checkpoints.
   std::vector<OptimizerState> states() const;
   std::vector<NamedTensor> averages() const;
 
@@ -100,11 +102,11 @@ class Optimizer {
   std::vector<std::pair<std::int64_t, std::int64_t>> averaged_;  ///< columns of the flat buffers
   tensor::Buffer record_;                                        ///< the UpdateRecord of the last update
   tensor::Buffer average_buffer_;
-  std::int64_t generation_ = 0;  ///< of all that is kept
+  std::int64_t generation_ = 0;  ///< of all memory above
   tensor::Tensor average_;
 };
 
-/// The parameters by name.
+/// Returns the parameters by name.
 std::vector<NamedTensor> parameter_views(const nn::ParameterStore& parameters);
 
 }  // namespace dragoman::training

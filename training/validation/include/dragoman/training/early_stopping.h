@@ -15,36 +15,36 @@ struct ScoredUpdate {
   bool operator==(const ScoredUpdate&) const = default;
 };
 
-/// Which validation was the best, and whether it is long enough ago to stop.
+/// Tracks the best validation, and whether it is long enough ago to stop.
 class EarlyStopping {
  public:
   struct Options {
     bool higher_is_better = true;
-    /// Validations in a row without a new best, better by enough, until exhausted(); 0: never.
+    /// The number of validations in a row without a sufficiently better value until exhausted(). 0: never.
     std::int64_t patience = 0;
-    /// How many of the best updates ranking() remembers, at least 1.
+    /// The number of best updates that ranking() keeps, at least 1.
     std::int64_t remember = 1;
-    /// By how much a value must be better than the last that counted for patience, to count itself.
+    /// The minimum improvement over the last value that counted for patience.
     double minimum_improvement = 0;
   };
   explicit EarlyStopping(const Options& options) : options_(options) {}
 
-  /// Takes the value of one validation; true if it is the best so far. A value that only equals the best is none, nor
-  /// is one that is not finite, which ranking() leaves out.
+  /// Takes the value of one validation. Returns whether it is the best so far. A value that equals the best one is not,
+  /// nor is a non-finite value, which ranking() leaves out.
   bool observe(std::int64_t update, double value);
   bool exhausted() const noexcept { return options_.patience > 0 && stale_ >= options_.patience; }
-  /// The best updates so far, the best first; of equal values the earlier one.
+  /// Returns the best updates so far, best first. Of equal values, the earlier update is first.
   const std::vector<ScoredUpdate>& ranking() const noexcept { return ranking_; }
   std::int64_t validations_without_best() const noexcept { return stale_; }
 
   core::Json save() const;
-  /// Forgets all values: what comes now cannot be compared with them.
+  /// Forgets all values, because later ones are not comparable with them.
   void restart() {
     ranking_.clear();
     counted_.reset();
     stale_ = 0;
   }
-  /// Takes over what save() gave. `where` is for messages.
+  /// Restores the result of save(). `where` names the file in messages.
   void restore(const core::Json& json, const std::string& where);
 
  private:
@@ -53,7 +53,7 @@ class EarlyStopping {
 
   Options options_;
   std::vector<ScoredUpdate> ranking_;
-  /// The last value that was better by enough.
+  /// The last value that was sufficiently better.
   std::optional<double> counted_;
   std::int64_t stale_ = 0;
 };
