@@ -12,7 +12,7 @@ namespace {
 
 using tokenizer::Piece;
 
-/// One side of a pair as it is aligned.
+/// One side of a pair, cut into the units of the alignment.
 struct AlignedSide {
   std::vector<TextRange> units_of_pieces;
   std::vector<std::string> units;
@@ -45,7 +45,8 @@ decoding::InnerStatesRequest inner_request(const AlignmentSettings& settings) {
   return {.attention = std::move(request)};
 }
 
-/// Of target pieces to source pieces: the row of the end, or of the start, falls away, and so does the source's end.
+/// Returns the weights from target pieces to source pieces, without the row of the end (or of the start) and without
+/// the column of the source's end.
 AlignmentWeights weights_of_pieces(const decoding::AttentionMaps& maps, AlignmentStep step) {
   const std::int64_t first = step == AlignmentStep::kInput ? 1 : 0;
   AlignmentWeights weights{.rows = maps.queries - 1, .cols = maps.keys - 1};
@@ -61,7 +62,7 @@ class Direction {
 
   ModelView view() const { return model_.view(); }
 
-  /// Puts the weights of each pair that has both sides in its place; why there are none, where a pair is too long.
+  /// Stores the weights of each pair that has both sides, or the reason why there are none if a pair is too long.
   void attend(std::vector<LinePair>& pairs, const AlignmentSettings& settings, std::vector<AlignmentWeights>& weights,
               std::vector<std::string>& errors, const std::stop_token& stop) {
     const decoding::InnerStatesRequest inner = inner_request(settings);
@@ -92,7 +93,7 @@ class Direction {
   Model model_;
 };
 
-/// Of units, the rows' side first.
+/// Converts weights of pieces to weights of units; the side of the rows comes first.
 AlignmentWeights weights_of_units(const AlignmentWeights& pieces, const AlignedSide& rows, const AlignedSide& cols) {
   core::require(pieces.rows == static_cast<std::int64_t>(rows.units_of_pieces.size()) &&
                     pieces.cols == static_cast<std::int64_t>(cols.units_of_pieces.size()),
@@ -121,7 +122,8 @@ struct Aligner::Impl {
     std::ranges::sort(result.links);
   }
 
-  /// The reverse model has pieces of its own, so words are what the two agree on; pieces, if their tokenizers do.
+  /// The reverse model may have different pieces, so the models share words. They share pieces only if their tokenizers
+  /// agree.
   void add_backward(const LinePair& swapped, const AlignmentWeights& pieces, PairAlignment& result) const {
     const AlignmentUnit unit = options.alignment.unit;
     const AlignedSide target = read_side(*backward->view().source_tokenizer, swapped.source, unit);

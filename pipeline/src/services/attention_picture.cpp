@@ -14,7 +14,7 @@ namespace {
 std::string escape_xml(std::string_view label) {
   std::string text(label);
   core::replace_invalid_utf8(text);
-  // The two characters that XML cannot hold although they are UTF-8: U+FFFE and U+FFFF.
+  // U+FFFE and U+FFFF are valid in UTF-8, but not in XML.
   for (const std::string_view none : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"})
     for (std::size_t at = text.find(none); at != text.npos; at = text.find(none)) text.replace(at, none.size(), 1, '?');
   std::string escaped;
@@ -33,14 +33,14 @@ std::string escape_xml(std::string_view label) {
         escaped += "&quot;";
         break;
       default:
-        // XML has no way to say most control characters.
+        // XML cannot represent most control characters.
         escaped += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c;
     }
   }
   return escaped;
 }
 
-/// From the least to the greatest number of a picture; weights from 0 to 1.
+/// Maps values between the minimum and the maximum of a picture to colours; weights range from 0 to 1.
 class Scale {
  public:
   explicit Scale(const SentenceAttention& attention) {
@@ -53,7 +53,7 @@ class Scale {
       most_ = std::max(most_, value);
     }
   }
-  /// White to dark blue.
+  /// Returns a colour between white and dark blue.
   std::string colour(float value) const {
     const double share = most_ > least_ ? std::clamp((value - least_) / (most_ - least_), 0.0F, 1.0F) : 0.0;
     const auto mix = [&](int light, int dark) { return static_cast<int>(std::lround(light + share * (dark - light))); };
@@ -97,7 +97,7 @@ class Picture {
 
   static int longest(const std::vector<std::string>& labels) {
     std::size_t most = 1;
-    // Letters, not bytes.
+    // Counts characters, not bytes.
     for (const std::string& label : labels) {
       std::size_t letters = 0;
       for (const char c : label) letters += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1 : 0;

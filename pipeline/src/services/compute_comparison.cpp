@@ -12,7 +12,7 @@
 namespace dragoman::pipeline {
 namespace {
 
-/// A model in one number type on one device, with what it works in.
+/// A model in one number type on one device, with its context.
 struct PackedModel {
   PackedModel(const std::filesystem::path& folder, plugins::Host& host, core::Executor& executor,
               const ModelOptions& options)

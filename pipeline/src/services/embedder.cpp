@@ -7,7 +7,7 @@
 namespace dragoman::pipeline {
 namespace {
 
-/// One row in place of all, in every layer.
+/// Combines all rows of each layer into one.
 decoding::TokenStates pool(const decoding::TokenStates& states, Pooling pooling) {
   decoding::TokenStates pooled{.layers = states.layers, .tokens = 1, .width = states.width};
   const auto at = [&](std::int64_t layer, std::int64_t token, std::int64_t column) {

@@ -19,14 +19,15 @@ struct SentenceTokens {
   std::vector<std::int32_t> target;
 };
 
-/// A pair as it is forced.
+/// A pair as a request for forced decoding.
 struct ForcedPair {
   engine::ScoreRequest request{};
   bool cut = false;
-  std::string error{};  ///< with LongLines::kSkip; then there is no request
+  std::string error{};  ///< with LongLines::kSkip; there is no request then
 };
 
-/// The tokens of a pair, cleaned as lines are. `long_lines` decides about pairs of more tokens than the model takes.
+/// Returns the tokens of a pair, cleaned as lines are. `long_lines` decides about pairs with more tokens than the model
+/// supports.
 inline ForcedPair forced_pair(const ModelView& model, LinePair& pair, LongLines long_lines = LongLines::kFail,
                               const LanguagePair& languages = {}) {
   clean_line(pair.source);

@@ -10,7 +10,7 @@
 namespace dragoman::pipeline {
 namespace {
 
-/// Which pieces each unit that links number consists of.
+/// The pieces of each unit that links refer to.
 struct PiecesOfUnits {
   std::vector<std::int32_t> ids;
   std::vector<std::vector<std::size_t>> units;
@@ -41,13 +41,13 @@ struct CountedTarget {
   std::uint64_t count;
 };
 
-/// Whether a piece can stand in a line whose fields have blanks between them.
+/// Returns whether a piece is one field of a line with fields separated by whitespace.
 bool is_one_field(std::string_view piece) {
   const std::vector<TextRange> words = corpus::words_of(piece);
   return words.size() == 1 && words.front().begin == 0 && words.front().end == piece.size();
 }
 
-/// The greater id of equals, which decoding::Shortlist keeps as well.
+/// Sorts by descending count. Of equal counts, the greater id is first; decoding::Shortlist keeps the same one.
 void most_first(std::vector<CountedTarget>& targets) {
   std::ranges::sort(targets, [](const CountedTarget& a, const CountedTarget& b) {
     return a.count != b.count ? a.count > b.count : a.target > b.target;
@@ -127,7 +127,7 @@ decoding::Shortlist LexiconBuilder::shortlist(const decoding::ShortlistVocabular
   std::vector<std::int32_t> first;
   for (const CountedTarget& counted : frequent)
     if (first.size() < static_cast<std::size_t>(limits.first)) first.push_back(counted.target);
-  // The counts of one source piece are ordered as their shares are.
+  // The counts of one source piece have the same order as their shares.
   std::vector<decoding::Shortlist::Entry> entries;
   entries.reserve(links_.size());
   for (const auto& [key, count] : links_)

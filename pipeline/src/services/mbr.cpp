@@ -16,10 +16,10 @@ struct DistinctText {
   double weight;
 };
 
-/// In order of their first candidates; weights sum to 1.
+/// Returns the distinct texts in the order of their first candidates. Weights sum to 1.
 std::vector<DistinctText> distinct_texts(std::span<const std::string> texts, std::span<const double> log_probabilities,
                                          bool weighted) {
-  // Relative to the most probable one, so that none of them all is lost to underflow.
+  // Relative to the most probable one, so that not all of them underflow.
   const double most = *std::max_element(log_probabilities.begin(), log_probabilities.end());
   std::vector<DistinctText> distinct;
   std::map<std::string_view, std::size_t> places;

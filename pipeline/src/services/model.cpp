@@ -33,7 +33,7 @@ tensor::ComputeType find_compute_type(const std::filesystem::path& folder, const
   }
 }
 
-/// Equal ids must be equal pieces in all models of an ensemble. This check compares model folders before their weights
+/// Checks that equal ids are equal pieces in all models of an ensemble. It compares model folders before their weights
 /// are read.
 void require_same_tokenizers(const std::filesystem::path& folder, const std::filesystem::path& first) {
   using formats::ModelFiles;
@@ -61,8 +61,7 @@ bool have_same_pieces(const tokenizer::Tokenizer& a, const tokenizer::Tokenizer&
   return true;
 }
 
-/// The check for pairs with a model of another toolkit, whose tokenizer files may differ although the pieces are the
-/// same.
+/// Checks pairs with a model of another toolkit, whose tokenizer files may differ although the pieces are equal.
 void require_same_pieces(const plugins::LoadedModel& model, const std::filesystem::path& path,
                          const plugins::LoadedModel& first, const std::filesystem::path& first_path) {
   const auto demand = [&](bool same, std::string_view what) {
@@ -132,11 +131,11 @@ struct Model::Impl {
   plugins::LoadedModel loaded;
   tensor::ComputeType compute_type;
   decoding::Search search_defaults;
-  std::vector<Model> others;  ///< of an ensemble
+  std::vector<Model> others;  ///< the other models of an ensemble
   std::vector<double> weights;
   decoding::EnsembleMean mean = decoding::EnsembleMean::kProbability;
 
-  std::mutex mutex;  ///< of the members below, which are created on demand
+  std::mutex mutex;  ///< guards the members below, which are created on demand
   using ShortlistKey = std::tuple<std::string, std::int64_t, std::int64_t>;
   std::map<ShortlistKey, std::shared_ptr<const decoding::Shortlist>> shortlists;
   std::unique_ptr<engine::TranslationEngine> engine;

@@ -22,7 +22,7 @@ using formats::ModelFiles;
 using formats::ReferenceSentence;
 using std::filesystem::path;
 
-/// A second or so for each ten millions.
+/// Double precision takes about one second per ten million parameters.
 constexpr std::int64_t kMaxParametersInDouble = std::int64_t{1} << 27;
 
 class Verifier {
@@ -72,7 +72,7 @@ class Verifier {
 
   void compute_reference() {
     found_.against = "double precision";
-    // Asked of the empty model: the whole one, in double precision, may not even fit into memory.
+    // Counted on a model without weights: with weights in double precision it may not fit into memory.
     const std::int64_t parameters = plugins::count_parameters(*opened_, host_);
     core::require(parameters <= kMaxParametersInDouble, core::ErrorCode::kUnsupported,
                   "{}: has {} parameters, and with more than {} double precision takes minutes; convert it to a model "
@@ -109,7 +109,7 @@ class Verifier {
       compare_greedy(i, sentences_[i], again[i]);
     }
     found_.mean_error = found_.tokens == 0 ? 0 : sum / static_cast<double>(found_.tokens);
-    // Written so that a NaN is a fault.
+    // Negated, so that NaN is a fault.
     if (!(found_.mean_error <= found_.bounds.mean))
       fault("log probabilities are off by {:.3g} on average, the bound is {:.3g}", found_.mean_error,
             found_.bounds.mean);
@@ -117,7 +117,7 @@ class Verifier {
       fault("a log probability is off by {:.3g}, the bound is {:.3g}", found_.largest_error, found_.bounds.largest);
   }
 
-  /// The sum of the errors.
+  /// Returns the sum of the errors.
   double compare_probabilities(const ReferenceSentence& wanted, const ReferenceSentence& got) {
     double sum = 0;
     for (std::size_t i = 0; i < wanted.log_probabilities.size(); ++i) {
@@ -161,7 +161,7 @@ class Verifier {
   const path& path_;
   plugins::Host& host_;
   const VerifyModelOptions& options_;
-  /// Held, so that the models that are loaded from it do not open it again.
+  /// Keeps the opened model, so that models that are loaded from it do not open it again.
   std::shared_ptr<formats::OpenedModel> opened_;
   std::vector<ReferenceSentence> sentences_;
   ModelVerification found_;
@@ -175,7 +175,7 @@ VerificationBounds verification_bounds(tensor::ComputeType type) {
       return {.mean = 2e-5, .largest = 2e-4, .margin = 2e-3};
     case tensor::ComputeType::kBF16:
       return {.mean = 0.02, .largest = 0.2, .margin = 1};
-    case tensor::ComputeType::kF16:  // three bits more
+    case tensor::ComputeType::kF16:  // three bits more precision
       return {.mean = 0.0025, .largest = 0.025, .margin = 0.125};
     case tensor::ComputeType::kI8:
     case tensor::ComputeType::kI8Narrow:

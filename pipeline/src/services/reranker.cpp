@@ -50,7 +50,7 @@ struct Reranker::Impl {
     for (const RerankModel& model : options.models) scorers.emplace_back(model.model, options.scorer);
   }
 
-  /// Of all translations of all lines, one after the other.
+  /// Returns the scores of all translations of all lines, in order.
   std::vector<double> scores_of(std::size_t model, std::span<NBestLine> lines, std::span<const std::string> where,
                                 const std::stop_token& stop) {
     std::vector<LinePair> pairs;
@@ -71,7 +71,7 @@ struct Reranker::Impl {
     return scores;
   }
 
-  /// Sorts one line; `parts` are the models' scores of its translations.
+  /// Sorts one line. `parts` are the models' scores of its translations.
   void sort(NBestLine& line, const std::vector<std::vector<double>>& parts, std::size_t first) const {
     const std::size_t count = line.translations.size();
     Json entries = line.record.contains("n_best") ? std::move(line.record["n_best"]) : Json::array({line.record});
@@ -88,7 +88,7 @@ struct Reranker::Impl {
     }
     std::vector<std::size_t> order(count);
     std::iota(order.begin(), order.end(), std::size_t{0});
-    // What is not a number comes last.
+    // NaN is last.
     const auto key = [&](std::size_t t) { return std::isnan(sums[t]) ? -HUGE_VAL : sums[t]; };
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) > key(b); });
     Json sorted = Json::array();

@@ -10,7 +10,7 @@
 
 namespace dragoman::pipeline {
 
-/// What `attention` may be, with its names.
+/// Returns the names and values of the option `attention`.
 inline const std::vector<std::pair<std::string_view, std::optional<decoding::AttentionKind>>>& attention_kinds() {
   using Kind = decoding::AttentionKind;
   static const std::vector<std::pair<std::string_view, std::optional<Kind>>> all = {
@@ -24,10 +24,12 @@ inline std::string_view name_of(decoding::AttentionKind kind) {
   return {};
 }
 
-/// An option that is "all" (or `fallback`, which means as much), or numbers and ranges with commas between: "0-3,7".
+/// Creates an option whose value is "all" (or its synonym `fallback`), or numbers and ranges separated by commas:
+/// "0-3,7".
 core::Option number_list_option(const char* name, const char* placeholder, const char* help, const char* fallback,
                                 bool may_be_negative);
-/// Its numbers, none for "all". In YAML a list, a number, or the same text as on the command line.
+/// Returns the numbers of such an option, none for "all". In YAML, the value is a list, a number, or the same text as
+/// on the command line.
 std::vector<int> read_number_list(core::OptionReader& options, const char* key, bool may_be_negative);
 
 }  // namespace dragoman::pipeline

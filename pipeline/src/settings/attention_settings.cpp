@@ -23,7 +23,7 @@ int parse_number(std::string_view text, bool may_be_negative) {
   return parsed.get<int>();
 }
 
-/// "all", or numbers and ranges with commas between: "0-3,7".
+/// Parses "all", or numbers and ranges separated by commas: "0-3,7".
 Json parse_numbers(const std::string& word, bool may_be_negative) {
   Json numbers = Json::array();
   if (word == "all") return numbers;

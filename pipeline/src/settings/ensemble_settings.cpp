@@ -9,7 +9,7 @@
 namespace dragoman::pipeline {
 namespace {
 
-/// A list of YAML.
+/// Reads a YAML list.
 std::vector<double> read_ensemble_weights(core::OptionReader& options) {
   const core::Json& list = options.subtree("ensemble_weights");
   options.check(list.is_array(), "ensemble_weights", "must be a list of numbers above 0");

@@ -46,7 +46,7 @@ OptionTable<TranslateOptions> ignore_table() {
       "options that are not given are the program's, whatever the model's folder says (config.json, decoding)");
 }
 
-/// A text, or a list of texts.
+/// Reads a text or a list of texts.
 std::vector<std::string> read_texts(core::OptionReader& options, const char* key) {
   const core::Json& value = options.subtree(key);
   if (value.is_null()) return {};
@@ -156,7 +156,7 @@ void read_shard(core::OptionReader& options, ReadSettings& settings) {
   }
 }
 
-/// `prefer` or `prefer.bias=2`.
+/// Parses `prefer` or `prefer.bias=2`.
 core::Json logits_processor(const std::string& word) {
   core::Json processors = core::Json::object();
   if (word.find('=') == std::string::npos)

@@ -13,11 +13,11 @@
 
 namespace dragoman::pipeline {
 
-// The settings of each stage, and the table of its options. Files without a sensible default have none: their names are
-// empty until they are set.
+// The settings of each stage, and the tables of their options. File names without a sensible default are empty until
+// they are set.
 
 struct ReadSettings {
-  std::vector<std::string> paths;  ///< none: standard input
+  std::vector<std::string> paths;  ///< empty: standard input
   Shard shard;
   RecordFormat format = RecordFormat::kText;
   std::string key = "source";
@@ -64,24 +64,24 @@ struct DecodeSettings {
 };
 const core::OptionTable<DecodeSettings>& decode_table();
 
-/// The settings of the stage `translate`. Objects that only a host can make are given by name: see
+/// The settings of the stage `translate`. Objects that only a host can create are given by name: see
 /// prepare_translate_options().
 struct TranslateSettings {
   std::string model;
   TranslateOptions options;
-  ModelOptions machine;  ///< but for the device
+  ModelOptions machine;  ///< except for the device
   EnsembleOptions ensemble;
   std::string suppress_file;
   std::string glossary;
-  core::Json decoder_options = core::Json::object();    ///< of a plugin's decoder, which reads them itself
-  core::Json logits_processors = core::Json::object();  ///< of plugins: name to options, which it reads itself
+  core::Json decoder_options = core::Json::object();    ///< options of a plugin's decoder, which reads them itself
+  core::Json logits_processors = core::Json::object();  ///< of plugins: name to options, which the plugin reads itself
   std::string device = "cpu";
   bool batch_invariant = false;
   std::string memory;  ///< of the device
 };
 const core::OptionTable<TranslateSettings>& translate_table();
 
-/// Settings from their table; a key of `needed` that is missing is an Error{kBadInput}.
+/// Reads settings with their table. Error{kBadInput} if the key `needed` is missing.
 template <class Settings>
 Settings read_settings(core::OptionReader& options, const core::OptionTable<Settings>& table, const char* needed = "") {
   if (*needed != '\0') options.require_key<std::string>(needed);
@@ -90,16 +90,16 @@ Settings read_settings(core::OptionReader& options, const core::OptionTable<Sett
   return settings;
 }
 
-/// The options of the pipeline stage `translate`, but for the model's path.
+/// The options of the pipeline stage `translate`, except for the path of the model.
 struct TranslateStageOptions {
   ModelOptions model{};
   EnsembleOptions ensemble{};
   TranslateOptions translate{};
 };
 
-/// Makes the device, strategy, processors and glossary that the settings name; may load the plugin of a device.
-/// `model_defaults` are the search defaults of the model's folder: options that only repeat them need not be of use to
-/// the search. Error{kBadInput} for settings that exclude each other.
+/// Creates the device, strategy, processors and glossary that the settings name. May load the plugin of a device.
+/// `model_defaults` are the search defaults of the model's folder. An option that the search does not use is accepted
+/// if it repeats one of these. Error{kBadInput} for settings that exclude each other.
 TranslateStageOptions prepare_translate_options(TranslateSettings settings, const core::OptionReader& options,
                                                 plugins::Host& host, const decoding::Search& model_defaults);
 

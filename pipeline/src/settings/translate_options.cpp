@@ -20,7 +20,7 @@ bool is_built_in(const plugins::Registry& registry, const std::string& strategy)
   return found != nullptr && found->provider == plugins::kBuiltin;
 }
 
-/// Makes the logits processors that the settings name.
+/// Creates the logits processors that the settings name.
 decoding::SearchPlan::MakeProcessors make_processors(const core::Json& named, const plugins::Registry& registry,
                                                      const std::string& where) {
   struct Wanted {
@@ -83,7 +83,7 @@ TranslateStageOptions prepare_translate_options(TranslateSettings settings, cons
     own_options.finish();
     return made;
   };
-  const auto made = make();  // what is wrong with the options is better known before a model is loaded
+  const auto made = make();  // report invalid options before a model is loaded
   if (!is_built_in(registry, strategy)) translate.make_strategy = make;
   translate.make_further_processors = make_processors(settings.logits_processors, registry, options.where());
   if (!settings.glossary.empty())

@@ -9,8 +9,8 @@
 
 namespace dragoman::pipeline {
 
-/// A queue between threads, bounded by the weight (bytes) of what is in it, so that memory does not grow with the file.
-/// One item always fits, however heavy. Items leave in the order in which they came.
+/// A queue between threads, bounded by the weight (bytes) of its items, so that memory does not grow with the file. One
+/// item always fits, whatever its weight. First in, first out.
 template <class T>
 class Channel {
  public:
@@ -27,7 +27,7 @@ class Channel {
     return true;
   }
 
-  /// Waits for an item; nothing if the channel is closed and empty, or aborted.
+  /// Waits for an item. Returns nullopt if the channel is closed and empty, or aborted.
   std::optional<T> pop() {
     std::unique_lock lock(mutex_);
     ready_.wait(lock, [&] { return aborted_ || closed_ || !items_.empty(); });
@@ -39,14 +39,14 @@ class Channel {
     return item;
   }
 
-  /// No more items will come.
+  /// Declares that no more items will be pushed.
   void close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
     ready_.notify_all();
   }
 
-  /// Frees everybody who waits; for errors.
+  /// Wakes all waiting threads after an error.
   void abort() {
     const std::lock_guard lock(mutex_);
     aborted_ = true;

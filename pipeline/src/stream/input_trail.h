@@ -10,8 +10,8 @@
 
 namespace dragoman::pipeline {
 
-/// What the reader knows about each line that is on its way to the writer. Records keep their order from end to end, so
-/// the writer's n-th is the reader's n-th. The reader and the writer may be two threads.
+/// The reader's information about each line on its way to the writer. Records keep their order from end to end, so the
+/// writer's n-th record is the reader's n-th. The reader and the writer may be two threads.
 class InputTrail {
  public:
   void add(const InputPoint& point) {
@@ -25,7 +25,7 @@ class InputTrail {
     points_.pop_front();
     return point;
   }
-  /// The input has so many lines.
+  /// Sets the number of lines of the input.
   void end(std::uint64_t lines) {
     const std::lock_guard lock(mutex_);
     lines_ = lines;

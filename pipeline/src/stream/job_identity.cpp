@@ -24,7 +24,8 @@ bool holds(const std::vector<std::string>& options, const std::string& option) {
   return std::ranges::find(options, option) != options.end();
 }
 
-/// The sum of a file, or the reason why there is none: computed by a thread or, if there is none to have, on request.
+/// The checksum of a file, or the reason why there is none. A thread computes it, or the caller if no thread can be
+/// started.
 class Sum {
  public:
   explicit Sum(const std::filesystem::path& file)
@@ -91,7 +92,7 @@ void JobIdentity::Impl::add_content(const std::string& key, const std::filesyste
   } else if (std::filesystem::is_regular_file(path, ignored)) {
     sums.emplace_back(key, Sum(path));
   } else {
-    // A pipe will be read by its stage, and nobody writes to it again.
+    // The stage reads a pipe, and its content cannot be read twice.
     identity[key] = "not a regular file";
   }
 }

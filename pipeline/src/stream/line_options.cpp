@@ -63,8 +63,8 @@ std::vector<LineConstraint> constraints_of(const Json& value) {
   return constraints;
 }
 
-/// Reads a record's search settings. A line may request at most the hypotheses of `usual`, or kMaxHypothesesOfLine if
-/// that is more.
+/// Reads a record's search settings. A line may request at most the number of hypotheses of `usual`, or
+/// kMaxHypothesesOfLine if that is larger.
 decoding::Search read_search(const Json& value, const decoding::DecodingOptions& usual) {
   decoding::Search search;
   if (value.is_null()) return search;
@@ -82,8 +82,8 @@ decoding::Search read_search(const Json& value, const decoding::DecodingOptions&
   return search;
 }
 
-/// Returns `said` without the options of the translations that minimum Bayes risk chooses. The search for its
-/// candidates finds the number that the translator's options set.
+/// Returns `said` without the options about the translations that minimum Bayes risk returns. The search for its
+/// candidates finds the number of hypotheses that the translator's options set.
 decoding::Search take_mbr_options(decoding::Search said, RecordOptions& options) {
   if (!options.mbr) return said;
   core::require_option(!said.decoder, "decoder", ErrorCode::kInvalidArgument,

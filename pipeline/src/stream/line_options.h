@@ -23,7 +23,8 @@ inline constexpr const char* kDecodingField = "decoding";
 inline constexpr std::int32_t kMaxHypothesesOfLine = 128;
 inline constexpr std::size_t kMaxConstraintsOfLine = 100;
 
-/// The translation must hold one of the targets; if there is a source, only of sentences that hold that.
+/// A requirement that the translation contain one of the targets. If there is a source, it applies only to sentences
+/// that contain the source.
 struct LineConstraint {
   std::optional<std::string> source{};
   std::vector<std::string> targets{};
@@ -39,13 +40,13 @@ struct LineDemands {
   std::vector<LineConstraint> constraints{};
 };
 
-/// The searches that records ask for, so that equal ones are shared. Thread-safe.
+/// The searches that records request. Equal ones are shared. Thread-safe.
 class LineSearches {
  public:
   explicit LineSearches(const ModelView& model) : model_(model) {}
 
-  /// Returns `usual` with the settings `said`, which take precedence, and with further suppressed texts.
-  /// Error{kInvalidArgument} if the search is then invalid, or does not look at an option that `said` changes.
+  /// Returns `usual`, overridden by the settings `said` and with further suppressed texts. Error{kInvalidArgument} if
+  /// the search is then invalid, or does not use an option that `said` changes.
   decoding::SharedSearch get(const decoding::SharedSearch& usual, const decoding::Search& said,
                              const std::vector<std::string>& suppress = {});
 
@@ -61,7 +62,7 @@ class LineSearches {
 
   decoding::SharedSearch make(const decoding::SearchPlan& usual, const decoding::Search& said,
                               const std::vector<std::string>& suppress) const;
-  /// nullptr if it has not been made. Needs the lock.
+  /// Returns nullptr if it does not exist yet. Requires the lock.
   decoding::SharedSearch find(const decoding::SharedSearch& usual, const decoding::Search& said,
                               const std::vector<std::string>& suppress) const;
 

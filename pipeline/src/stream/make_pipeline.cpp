@@ -90,7 +90,7 @@ class Builder {
   void add(const std::string& name, Json settings, const std::string& where) {
     core::OptionReader options(settings, where);
     settings_ = &settings;
-    // A misplaced stage would be ambiguous.
+    // The order of stages would otherwise be ambiguous.
     core::require(name != "read" || stages_ == 0, ErrorCode::kBadInput, "{}: must be the first stage", where);
     core::require(!write_, ErrorCode::kBadInput, "{}: comes after write, which must be the last stage", where);
     has_read_ = has_read_ || name == "read";
@@ -168,7 +168,7 @@ class Builder {
     return all;
   }
 
-  /// How each of built_in_stages() is added.
+  /// Returns the functions that add each of built_in_stages().
   static const std::map<std::string_view, void (Builder::*)(core::OptionReader&)>& adders() {
     static const std::map<std::string_view, void (Builder::*)(core::OptionReader&)> all = {
         {"read", &Builder::add_read},           {"write", &Builder::add_write},
@@ -256,22 +256,22 @@ class Builder {
   std::optional<WriteOptions> write_;
   int stages_ = 0;
   bool has_read_ = false;
-  std::string last_stage_;  ///< before write
-  /// Whether translations have details, for which only jsonl has a place. A plugin's stage may use them, though.
+  std::string last_stage_;  ///< before `write`
+  /// Whether translations have details, which only jsonl can contain. A plugin's stage may use them, though.
   bool makes_details_ = false;
   bool shows_attention_ = false;
   bool marks_sentences_ = false;  ///< `split` has marked the sentences of the text
   bool any_plugin_ = false;
   JobIdentity identity_;
-  const Json* settings_ = nullptr;  ///< of the stage that is being added
-  /// The model of that stage. Held, so that the stage does not open it again.
+  const Json* settings_ = nullptr;  ///< settings of the stage that is being added
+  /// The model of that stage, kept so that the stage does not open it again.
   std::shared_ptr<formats::OpenedModel> opened_;
 };
 
-/// The identity of a job compares each stage with all before it.
+/// The identity of a job compares each stage with all previous ones.
 constexpr std::size_t kMaxStages = 1000;
 
-/// Whether a stage writes to something else than standard output.
+/// Returns whether a stage writes to a file rather than to standard output.
 bool writes_file(const Json& stages) {
   return std::ranges::any_of(stages, [](const Json& stage) {
     if (!stage.is_object() || !stage.contains("write") || !stage["write"].is_object()) return false;

@@ -9,9 +9,9 @@
 
 namespace dragoman::pipeline {
 
-/// Runs the stages, one after the other, over each record of the source, several records at a time, and hands the
-/// results on in order. Ends early if the sink takes no more. An exception of a stage requests `stop`, so that a source
-/// that waits ends too.
+/// Applies the stages, in order, to each record of the source, with several records at a time, and passes the results
+/// on in order. Ends early if the sink accepts no more. An exception of a stage requests `stop`, so that a waiting
+/// source ends, too.
 void run_maps(const std::vector<std::unique_ptr<const MapStage>>& stages, int threads, RecordSource& source,
               RecordSink& sink, const std::stop_source& stop);
 

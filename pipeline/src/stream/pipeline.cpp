@@ -50,7 +50,7 @@ class ChannelSink final : public RecordSink {
   RecordChannel* channel_;
 };
 
-/// Feeds the first stage from the input file.
+/// Passes the records of the input file to the first stage.
 class ReaderSource final : public RecordSource {
  public:
   ReaderSource(RecordReader& reader, InputTrail& trail) : reader_(&reader), trail_(&trail) {}
@@ -68,7 +68,7 @@ class ReaderSource final : public RecordSource {
   InputTrail* trail_;
 };
 
-/// Writes what the last stage hands on, and counts.
+/// Writes the results of the last stage, and counts them.
 class WriterSink final : public RecordSink {
  public:
   WriterSink(RecordWriter& writer, const PipelineOptions& options, const RecordReader& reader, InputTrail& trail)
@@ -77,8 +77,8 @@ class WriterSink final : public RecordSink {
   bool put(Record record) override {
     if (record.failed()) fail(record);
     writer_->write(record);
-    writer_->flush();  // whoever waits for a line on the other end gets it; a call per line is nothing beside its
-                       // translation
+    // A reader that waits for the line gets it now. One call per line costs little compared with its translation.
+    writer_->flush();
     ++counts_.lines;
     written_ = trail_->take();
     note_now_and_then();
@@ -92,12 +92,12 @@ class WriterSink final : public RecordSink {
     return true;
   }
 
-  /// What is written stays, with a note of what it is of.
+  /// Keeps the written lines, with a note about their input.
   void keep() {
     writer_->flush();
     if (counts_.lines > 0) writer_->note(to_note(written_));
   }
-  /// The last report, in which all is done.
+  /// Makes the last report, in which all is done.
   void finish(std::vector<std::pair<std::string, double>> details) { report(lines_done(), std::move(details)); }
   std::uint64_t lines_done() const { return lines_kept_ + counts_.lines; }
   LineCounts& counts() { return counts_; }
@@ -124,8 +124,8 @@ class WriterSink final : public RecordSink {
     writer_->note(to_note(written_));
   }
 
-  /// The lines of the whole input: counted once it has been read, before that estimated from what these lines took of
-  /// the file; 0 if there is nothing to go by.
+  /// Returns the number of lines of the whole input: exact after it has been read, before that estimated from the bytes
+  /// that these lines took of the file. 0 if there is no basis for an estimate.
   std::uint64_t total() const {
     if (const auto lines = trail_->lines()) return *lines;
     const std::uint64_t size = reader_->size_on_disk();
@@ -154,14 +154,14 @@ class WriterSink final : public RecordSink {
   Clock::time_point last_note_{};
 };
 
-/// The chain's links run side by side with channels between them; the first error of any stops all.
+/// Runs the links of the chain concurrently, with channels between them. The first error of any link stops all.
 class Chain {
  public:
   using Link = std::function<void(RecordSource&, RecordSink&, const std::stop_source&)>;
 
   void add_link(Link body) { links_.push_back(std::move(body)); }
 
-  /// `stop` is requested if a link fails.
+  /// Requests `stop` if a link fails.
   void run(RecordSource& source, RecordSink& sink, const std::stop_source& stop) {
     std::vector<std::unique_ptr<RecordChannel>> channels;
     for (std::size_t i = 1; i < links_.size(); ++i) channels.push_back(std::make_unique<RecordChannel>(kChannelBytes));
@@ -197,7 +197,7 @@ class Chain {
     if (i > 0) from.emplace(*channels[i - 1]);
     if (i + 1 < links_.size()) to.emplace(*channels[i]);
     links_[i](from ? static_cast<RecordSource&>(*from) : source, to ? static_cast<RecordSink&>(*to) : sink, stop);
-    if (from) channels[i - 1]->abort();  // a link that ends early takes no more
+    if (from) channels[i - 1]->abort();  // a link that ends early accepts no more
     if (to) channels[i]->close();
   }
   void keep(std::exception_ptr error) {
@@ -210,7 +210,7 @@ class Chain {
   std::exception_ptr error_;
 };
 
-/// Where line after line fails, the input is not what the stages take. Of JSON lines each says what became of it.
+/// If line after line fails, the input is not what the stages expect. For JSON lines, each line contains its error.
 void require_some_success(const LineCounts& counts, const WriteOptions& write, const std::string& input) {
   constexpr std::uint64_t kSuspicious = 10;
   core::require(counts.lines < kSuspicious || counts.failed < counts.lines || write.format == RecordFormat::kJsonl,
@@ -219,12 +219,12 @@ void require_some_success(const LineCounts& counts, const WriteOptions& write, c
                 counts.lines);
 }
 
-/// Before the error that ended the run goes on: what can be kept is kept.
+/// Keeps the written lines before the error that ended the run is rethrown.
 void keep_quietly(WriterSink& sink) {
   try {
     sink.keep();
   } catch (const core::Error&) {
-    // The disk may be what has failed.
+    // The disk may be the cause of the error.
   }
 }
 
@@ -236,7 +236,7 @@ struct Pipeline::Impl {
   std::vector<std::filesystem::path> inputs;
   std::vector<std::string> notes;
   std::vector<std::function<void()>> checks;
-  /// Neighbouring map stages form one link.
+  /// Adjacent map stages form one link.
   std::vector<std::variant<Maps, std::unique_ptr<Service>>> links;
 
   std::vector<std::pair<std::string, double>> figures() const {

@@ -38,7 +38,7 @@ bool is_result_name(std::string_view key) {
   return key == "line" || key == "text" || key == "error" || key == kInputField;
 }
 
-/// All keys but `text_key`; those whose names the output needs stand in an object of their own.
+/// Returns all keys except `text_key`. Keys whose names the output needs are in a separate object.
 Json other_fields(Json::object_t& members, const std::string& text_key) {
   Json::object_t fields;
   Json::object_t renamed;
@@ -59,7 +59,7 @@ void parse_jsonl(Record& record, const std::string& key) {
   record.fields = other_fields(line.tree.get_ref<Json::object_t&>(), key);
 }
 
-/// Whether `line`, which `reader` has just read, stood after a byte order mark: LineReader leaves that out.
+/// Returns whether `line`, which `reader` has just read, followed a byte order mark: LineReader leaves those out.
 bool follows_byte_order_mark(const core::LineReader& reader, const std::string& line) {
   constexpr std::size_t kLineFeed = 1;
   return reader.line_number() == 1 && reader.bytes_read() > line.size() + kLineFeed;
@@ -90,7 +90,7 @@ void parse_tsv(Record& record, const ReadOptions& options) {
   record.fields["columns"] = std::move(columns);
 }
 
-/// Results first. What a record made elsewhere has under their names is left out: the reader puts nothing there.
+/// Writes results first. Fields with their names, which only records from elsewhere have, are left out.
 std::string jsonl_line(const Record& record) {
   std::string line = fmt::format("{{\"line\":{}", record.line);
   const auto add = [&](const Json& key, const Json& value) {
@@ -106,13 +106,13 @@ std::string jsonl_line(const Record& record) {
   return line;
 }
 
-/// One cell: a tab would begin the next.
+/// Returns one cell: a tab would begin the next one.
 std::string cell(std::string text) {
   std::replace(text.begin(), text.end(), '\t', ' ');
   return text;
 }
 
-/// The columns that the line came with, if it did come with columns and not with a key of that name.
+/// Returns the columns of the input line, unless it came in another format with a key of that name.
 std::vector<std::string> columns_of(const Record& record) {
   std::vector<std::string> columns;
   const auto found = record.fields.find("columns");
@@ -136,7 +136,7 @@ void check_column(std::uint64_t column) {
                 "column is {}; columns count from 1 to {}", column, kMaxColumns);
 }
 
-/// So that a wrong column is found before a file is touched.
+/// Checks the columns before any file is opened.
 ReadOptions checked(ReadOptions options) {
   check_column(options.column);
   for (const std::uint64_t column :
@@ -152,7 +152,7 @@ const WriteOptions& checked(const WriteOptions& options) {
 }  // namespace
 
 std::uint64_t Shard::first_of(std::uint64_t lines) const noexcept {
-  // Not lines * (number - 1) / count, which could overflow.
+  // lines * (number - 1) / count could overflow.
   return lines / count * (number - 1) + std::min(lines % count, number - 1);
 }
 
@@ -183,7 +183,7 @@ RecordReader::RecordReader(ReadOptions options, const std::stop_token& stop)
   if (paths_.size() > 1) name_ = fmt::format("the input of {} files", paths_.size());
   if (!options_.shard.is_whole()) find_shard();
   open(0);
-  // Of several files the size is known before they are opened, if they are files.
+  // The size of several files is known before they are opened, if they are regular files.
   size_on_disk_ = lines_->size_on_disk();
   for (const auto& path : options_.further_paths) {
     std::error_code unknown;
@@ -211,7 +211,7 @@ void RecordReader::open(std::size_t file) {
   beginnings_.push_back({lines_before_, lines_->name()});
 }
 
-/// Counts the lines. What is no regular file could not be read a second time.
+/// Counts the lines. An input that is not a regular file could not be read a second time.
 void RecordReader::find_shard() {
   std::uint64_t lines = 0;
   std::string line;
@@ -275,7 +275,7 @@ std::optional<Record> RecordReader::next() {
 bool RecordReader::next_line(std::string& line) {
   try {
     const bool have_line = next_of_shard(line);
-    // The prefixes of the lines behind a shard are of no use.
+    // Prefixes of lines after a shard are not needed.
     if (target_prefixes_ && (have_line || !lines_of_shard_)) next_target_prefix(have_line);
     at_end_ = !have_line;
     return have_line;
@@ -285,7 +285,7 @@ bool RecordReader::next_line(std::string& line) {
   }
 }
 
-/// Of the line that has been read, or not.
+/// Reads the prefix of the line that has been read, or checks that there is none at the end.
 void RecordReader::next_target_prefix(bool have_line) {
   const bool have_prefix = target_prefixes_->next(target_prefix_);
   if (have_prefix == have_line) {
@@ -341,7 +341,7 @@ void RecordWriter::write_beginning(std::string_view more) {
   begun_ += more;
 }
 
-/// How much of the line has gone out. What a failed one began with cannot be taken back.
+/// Returns how much of the line has been written. The beginning of a failed line cannot be revoked.
 std::size_t RecordWriter::take_beginning(const std::string& line, bool failed) {
   const std::string begun = std::exchange(begun_, {});
   if (failed) return 0;

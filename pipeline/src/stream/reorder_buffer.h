@@ -7,13 +7,12 @@
 
 namespace dragoman::pipeline {
 
-/// Gives items that finish in any order back in the order of their tickets 0, 1, 2, ... Not thread-safe: the owner
-/// locks.
+/// Returns items that finish in any order in the order of their tickets 0, 1, 2, ... Not thread-safe: the owner locks.
 template <class T>
 class ReorderBuffer {
  public:
   void put(std::uint64_t ticket, T item) { waiting_.emplace(ticket, std::move(item)); }
-  /// True if the item whose turn it is has come.
+  /// Returns whether the next item in order is available.
   bool ready() const { return !waiting_.empty() && waiting_.begin()->first == next_; }
   T take() {
     T item = std::move(waiting_.begin()->second);

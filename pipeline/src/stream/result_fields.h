@@ -7,11 +7,11 @@
 
 namespace dragoman::pipeline {
 
-/// The field for what came in under the name of a result.
+/// The field for input keys that have the name of a result.
 inline constexpr const char* kInputField = "input";
 
-/// Sets a result of a stage. What stood under its name, from the input or an earlier stage, moves into the object
-/// `input`, unless that has such a key already: results are never overwritten and never overwrite.
+/// Sets a result of a stage. A previous value of that name, from the input or an earlier stage, moves to the object
+/// `input`, unless that already has the key: results are never overwritten and never overwrite.
 inline void set_result(Record& record, const std::string& key, core::Json value) {
   core::Json& fields = record.fields;
   const auto found = fields.find(key);

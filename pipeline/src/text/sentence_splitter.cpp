@@ -19,7 +19,7 @@ struct SentenceSplitter::Impl {
 SentenceSplitter::SentenceSplitter(const std::string& locale) : impl_(std::make_unique<Impl>()) {
   UErrorCode status = U_ZERO_ERROR;
   const icu::Locale icu_locale(locale.c_str());
-  // Of a language that it does not know ICU would take the rules of no language. One that it knows has three letters.
+  // For an unknown language, ICU would use the rules of no language. A known language has a code of three letters.
   require(!icu_locale.isBogus() && *icu_locale.getISO3Language() != 0, ErrorCode::kInvalidArgument,
           "{} is not a language that ICU knows; write its code of ISO 639, such as de, ja or en-GB: "
           "https://www.loc.gov/standards/iso639-2/php/code_list.php lists them",

@@ -11,11 +11,11 @@
 
 namespace dragoman::pipeline {
 
-/// Marks the sentences of a record's text, so that `translate` translates each by itself.
+/// Marks the sentences of a record's text, so that `translate` translates each one separately.
 class SplitStage final : public MapStage {
  public:
   explicit SplitStage(const std::string& locale) : locale_(locale) {
-    give_back(take());  // a locale that ICU does not know is an error now, not at the first line
+    give_back(take());  // an unknown locale is an error now, not at the first line
   }
   void process(Record& record) const override {
     std::unique_ptr<SentenceSplitter> splitter = take();
@@ -24,7 +24,7 @@ class SplitStage final : public MapStage {
   }
 
  private:
-  /// A splitter that no other thread uses meanwhile.
+  /// Takes a splitter that no other thread uses meanwhile.
   std::unique_ptr<SentenceSplitter> take() const {
     const std::lock_guard lock(mutex_);
     if (free_.empty()) return std::make_unique<SentenceSplitter>(locale_);

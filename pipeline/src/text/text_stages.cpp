@@ -46,11 +46,11 @@ class NormalizeStage final : public MapStage {
   }
 
  private:
-  const icu::Normalizer2* normalizer_;  // ICU's own, lives as long as the process
+  const icu::Normalizer2* normalizer_;  // owned by ICU, lives as long as the process
   bool lowercase_;
 };
 
-/// Changes the text of a record, which fails if the tokenizer cannot.
+/// Changes the text of a record. The record fails if the tokenizer cannot convert it.
 class CodingStage : public MapStage {
  public:
   CodingStage(std::unique_ptr<tokenizer::Tokenizer> tokenizer, bool ids)

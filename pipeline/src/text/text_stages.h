@@ -9,11 +9,11 @@
 
 namespace dragoman::pipeline {
 
-/// Unicode normalisation of the text.
+/// Creates a stage for Unicode normalisation of the text.
 std::unique_ptr<MapStage> make_normalize_stage(const NormalizeSettings& settings);
-/// The text becomes its pieces or ids with blanks between them.
+/// Creates a stage that replaces the text by its pieces or ids, separated by spaces.
 std::unique_ptr<MapStage> make_encode_stage(const EncodeSettings& settings, const plugins::Registry& registry);
-/// The text, ids with blanks between them, becomes text again.
+/// Creates a stage that replaces ids, separated by spaces, by their text.
 std::unique_ptr<MapStage> make_decode_stage(const DecodeSettings& settings, const plugins::Registry& registry);
 
 }  // namespace dragoman::pipeline

@@ -33,7 +33,7 @@ std::u32string composed(std::string_view text) {
   return result;
 }
 
-/// Character by character, so that places stay the same.
+/// Folds each character separately, so that positions are preserved.
 std::u32string fold_case(std::u32string text) {
   for (char32_t& c : text) c = static_cast<char32_t>(u_foldCase(static_cast<UChar32>(c), U_FOLD_CASE_DEFAULT));
   return text;
@@ -44,19 +44,19 @@ bool is_word_character(char32_t c) {
   return u_isalnum(point) != 0 || c == U'_' || (U_GET_GC_MASK(point) & U_GC_M_MASK) != 0;
 }
 
-/// Of scripts that put no blanks between words.
+/// Returns whether a character belongs to a script without spaces between words.
 bool stands_alone(char32_t c) {
   UErrorCode status = U_ZERO_ERROR;
   const UScriptCode script = uscript_getScript(static_cast<UChar32>(c), &status);
   return U_SUCCESS(status) != 0 && uscript_breaksBetweenLetters(script) != 0;
 }
 
-/// Between words, or at an end of the text.
+/// Returns whether a position is between words, or at an end of the text.
 bool is_boundary(std::u32string_view text, std::size_t at) {
   return at == 0 || at == text.size() || !within_a_word(text[at - 1], text[at]);
 }
 
-/// Where a line stands, for messages.
+/// The position of a line, for messages.
 struct Place {
   const std::string& file;
   std::uint64_t line;
@@ -155,15 +155,15 @@ std::vector<std::size_t> Glossary::find(std::string_view text) const {
   return found;
 }
 
-/// The keys that begin as the text does are a shorter range with every character. An exact key goes before one of any
-/// case.
+/// Finds the keys at a position. The range of keys that match the text so far shrinks with every character. An exact
+/// key takes precedence over a key of any case.
 void Glossary::find_at(std::u32string_view exact, std::u32string_view folded, std::size_t begin,
                        std::vector<Match>& matches) const {
   auto first = keys_.begin();
   auto last = keys_.end();
   for (std::size_t length = 1; first != last && begin + length <= folded.size(); ++length) {
     const char32_t next = folded[begin + length - 1];
-    // A key that ends here comes before those that go on.
+    // A key that ends here precedes keys that continue.
     const auto at = [length](const Key& key) {
       return key.folded.size() < length ? std::int64_t{-1} : static_cast<std::int64_t>(key.folded[length - 1]);
     };

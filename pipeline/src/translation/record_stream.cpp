@@ -6,7 +6,7 @@
 namespace dragoman::pipeline {
 namespace {
 
-/// As the text of a hypothesis is made fit for a line: character by character, so what is decided stays so.
+/// Makes text fit for a line as the text of a hypothesis: character by character, so that decided text is final.
 void make_fit(std::string& text) {
   core::replace_invalid_utf8(text);
   core::keep_on_one_line(text);
@@ -25,7 +25,7 @@ void RecordStream::on_partial(std::size_t part, const engine::PartialTranslation
 }
 
 void RecordStream::on_part(std::size_t part) {
-  // Where the model has no scores there is no translation: the record will fail.
+  // Without finite scores there is no translation: the record will fail.
   if (work_.parts[part].stopped_by == decoding::StoppedBy::kNotFinite) return;
   const std::lock_guard lock(mutex_);
   const std::string& text = work_.parts[part].translation;

@@ -12,22 +12,22 @@
 
 namespace dragoman::pipeline {
 
-/// Tells what is known of a record's translation while it is made: joins what is decided of its parts, which several
-/// workers translate at a time. Thread-safe; calls of a record's callbacks do not overlap.
+/// Reports the known part of a record's translation while it is computed. It joins the decided text of the parts, which
+/// several workers translate at a time. Thread-safe; calls of a record's callbacks do not overlap.
 class RecordStream {
  public:
-  /// All must outlive it; `options` with a search.
+  /// All arguments must outlive the object. `options` must have a search.
   RecordStream(const ModelView& model, const RecordOptions& options, const TranslationWork& work);
 
   void on_partial(std::size_t part, const engine::PartialTranslation& partial);
-  /// The part has its translation.
+  /// Reports that the part has its translation.
   void on_part(std::size_t part);
 
  private:
   struct Part {
     std::unique_ptr<tokenizer::StreamingDecoder> decoder{};
-    std::size_t tokens = 0;  ///< that it has been given
-    bool held = false;       ///< what follows is known at the end only
+    std::size_t tokens = 0;  ///< number of tokens that it has received
+    bool held = false;       ///< the rest is known at the end only
     std::string text{};      ///< decided
     bool done = false;
   };
@@ -36,7 +36,7 @@ class RecordStream {
   void decode_pieces(Part& part, const engine::PartialTranslation& partial) const;
   void append_known();
   std::string tail_of_open(const engine::PartialTranslation& partial) const;
-  /// `partial`: of the open part, if it is under way.
+  /// Calls the callback. `partial` belongs to the open part, if that is in progress.
   void tell(const engine::PartialTranslation* partial);
 
   const ModelView& model_;

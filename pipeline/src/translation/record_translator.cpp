@@ -13,7 +13,7 @@
 namespace dragoman::pipeline {
 namespace {
 
-/// A record between submit() and its end. Its parts are finished by several workers at a time.
+/// A record between submit() and its end. Several workers finish its parts at a time.
 class RecordUnderWay {
  public:
   RecordUnderWay(ModelView model, LineSearches& searches, std::shared_ptr<const decoding::WordBoundaries> boundaries,
@@ -31,7 +31,7 @@ class RecordUnderWay {
   std::size_t parts() const { return work_.parts.size(); }
 
   engine::TranslationRequest request_of(std::size_t part) {
-    // Draws are keyed by line and part; 4096 parts of a line are apart before keys could meet those of another line.
+    // Draws are keyed by line and part. Keys of different lines are distinct for up to 4096 parts per line.
     const bool constrained = !work_.parts[part].constraints.empty();
     const bool source_is_kept = *options_.details || options_.on_translations || options_.attention->kind;
     return {.source = source_is_kept ? work_.parts[part].source : std::move(work_.parts[part].source),
@@ -65,7 +65,7 @@ class RecordUnderWay {
     close_parts(count);
   }
 
-  /// The record, when nothing of it is open any more.
+  /// Completes the record when no part is open any more.
   void finish() {
     TranslatedRecord result;
     result.split_for_length = work_.split_for_length;

@@ -25,16 +25,17 @@ class RecordTranslator {
         pieces_(std::make_unique<Pieces>()),
         boundaries_(target_word_boundaries(*model.target_tokenizer)) {}
 
-  /// Prepares the record on this thread, waits for room with the client, and returns. `done` is called exactly once, by
-  /// a worker or by this thread; an exception that it throws reaches Client::wait() or the caller. Every member of
-  /// `options` but `search` must be set, as record_options() does. Error{kInvalidArgument} if the options are invalid.
+  /// Prepares the record on this thread, waits until the client has room, and returns. `done` is called exactly once,
+  /// by a worker or by this thread. An exception that it throws is rethrown by Client::wait() or to the caller. Every
+  /// member of `options` except `search` must be set, as record_options() does. Error{kInvalidArgument} if the options
+  /// are invalid.
   void submit(engine::Client& client, Record record, RecordOptions options, Done done) const;
 
   /// Returns the model with the lines of pieces that these options require. Error{kUnsupported} as PieceLines.
   ModelView view_for(const RecordOptions& options) const;
 
  private:
-  /// Made when they are first required, since that visits every piece of a vocabulary.
+  /// Created on first use, because that visits every piece of a vocabulary.
   struct Pieces {
     std::mutex mutex;
     std::optional<tokenizer::PieceLines> source;

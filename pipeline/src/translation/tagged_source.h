@@ -8,13 +8,13 @@
 
 namespace dragoman::pipeline {
 
-/// How many tokens of its own a source may have beside its end and its tags.
+/// Returns the maximum number of tokens of a source, excluding its end and its tags.
 inline std::size_t room_for_source(const nn::SequenceSpec& spec, const formats::SequenceTags& tags) {
   const auto most = static_cast<std::size_t>(spec.maximum_source_length - 1);
   return most > tags.of_source() ? most - tags.of_source() : 1;
 }
 
-/// A source's tokens with what stands around them.
+/// Adds the end and the tags to the tokens of a source.
 inline std::vector<std::int32_t> tagged_source(std::vector<std::int32_t> tokens, const nn::SequenceSpec& spec,
                                                const formats::SequenceTags& tags) {
   tokens.insert(tokens.begin(), tags.source_prefix.begin(), tags.source_prefix.end());

@@ -22,7 +22,7 @@ void require_known(const ModelView& model, const std::vector<std::int32_t>& toke
                 "{} has characters that the model's target vocabulary does not have", core::quote(text));
 }
 
-/// The tokens of the term behind a word and a blank. None where the tokenizer does not part it from that word.
+/// Returns the tokens of the term after a word and a space. Empty if the tokenizer does not separate it from that word.
 std::vector<std::int32_t> tokens_behind_a_word(const tokenizer::Tokenizer& tokenizer, std::string_view term) {
   constexpr std::string_view kWord = "a";
   const std::string text = std::string(kWord).append(" ").append(term);
@@ -36,7 +36,7 @@ std::vector<std::int32_t> tokens_behind_a_word(const tokenizer::Tokenizer& token
   return begin <= kWord.size() + 1 ? tokens : std::vector<std::int32_t>();
 }
 
-/// By what tokens are as text.
+/// Finds word boundaries in the text of the tokens.
 class TextBoundaries final : public decoding::WordBoundaries {
  public:
   explicit TextBoundaries(const tokenizer::Tokenizer& tokenizer) : tokenizer_(tokenizer) {}

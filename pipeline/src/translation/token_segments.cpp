@@ -7,10 +7,10 @@
 namespace dragoman::pipeline {
 namespace {
 
-constexpr std::size_t kWidest = 3;  // bytes of a character of white space
+constexpr std::size_t kWidest = 3;  // maximum number of bytes of a whitespace character
 
-/// Whether a cut before piece `i` > 0 tears no word: the piece begins with white space, or right after it. All pieces
-/// of a character's bytes begin where the character does, so no cut is within one.
+/// Returns whether a cut before piece `i` > 0 is between words: the piece begins with whitespace, or directly after it.
+/// All byte pieces of a character begin where the character begins, so no cut is within one.
 bool starts_word(std::string_view text, const std::vector<tokenizer::Piece>& pieces, std::size_t i) {
   const std::size_t begin = pieces[i].begin;
   if (begin >= text.size() || pieces[i - 1].begin == begin) return false;
@@ -26,10 +26,10 @@ std::size_t segment_end(std::string_view text, const std::vector<tokenizer::Piec
   return begin + limit;
 }
 
-/// Encodes a text stretch by stretch, since the pieces of all of it at once, with their places and what the tokenizer
-/// keeps meanwhile, would take 30 times its size. The pieces equal the pieces of the whole text as long as a piece
-/// depends on its surroundings less far than a segment reaches. Each stretch begins one segment early and ends at white
-/// space, and the pieces in its last segment are left to the next.
+/// Encodes a text in stretches. The pieces of the whole text, with their positions and the tokenizer's temporary data,
+/// would take 30 times its size. The pieces equal the pieces of the whole text if a piece does not depend on text that
+/// is farther away than one segment. Each stretch begins one segment early and ends at whitespace. The pieces in its
+/// last segment are left to the next stretch.
 class SegmentReader {
  public:
   SegmentReader(const tokenizer::Tokenizer& tokenizer, std::string_view text, std::size_t limit, bool with_places)
@@ -44,7 +44,7 @@ class SegmentReader {
  private:
   static constexpr std::size_t kStretch = std::size_t{1} << 20;
 
-  /// The last white space within `size` bytes of the next segment, or the end of the text.
+  /// Returns the position of the last whitespace within `size` bytes of the next segment, or the end of the text.
   std::size_t stretch_end(std::size_t size) const {
     if (text_.size() - next_ <= size) return text_.size();
     for (std::size_t end = next_ + size; end > next_; --end)
@@ -52,7 +52,8 @@ class SegmentReader {
     return next_;
   }
 
-  /// True if that was the rest of the text. Nothing is `advanced_` if the stretch does not hold a whole segment.
+  /// Returns true if this was the rest of the text. `advanced_` is false if the stretch does not contain a whole
+  /// segment.
   bool read_stretch(std::size_t end) {
     const bool last = end == text_.size();
     const std::size_t origin = context_;
@@ -84,13 +85,13 @@ class SegmentReader {
   std::size_t limit_;
   bool with_places_;
   std::size_t context_ = 0;  ///< where the next stretch begins
-  std::size_t next_ = 0;     ///< where its first new segment does
+  std::size_t next_ = 0;     ///< where its first new segment begins
   bool advanced_ = false;
   std::vector<TokenSegment> segments_;
 };
 
-/// starts_word() for a line of pieces, by the text that they decode to. Some pieces before `i` are decoded, too, since
-/// special ones have no text; some after it, since they may complete a character whose bytes are pieces.
+/// starts_word() for a line of pieces, by their decoded text. Some pieces before `i` are decoded, too, because special
+/// pieces have no text. Some pieces after it are decoded because they may complete a character of several byte pieces.
 bool starts_word_as_text(const tokenizer::Tokenizer& tokenizer, const std::vector<tokenizer::Piece>& pieces,
                          std::size_t i) {
   constexpr std::size_t kContext = 8;

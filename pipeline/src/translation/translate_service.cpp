@@ -19,10 +19,10 @@
 namespace dragoman::pipeline {
 namespace {
 
-/// One run of the service: what its reader, the engine's workers and its emitter share.
+/// One run of the service: the state that its reader, the engine's workers and its emitter share.
 class Run {
  public:
-  /// `streams`: what is known of records before they are done is handed on, too.
+  /// `streams`: whether the known beginnings of unfinished records are passed on.
   void read_all(RecordSource& source, Translator& translator, bool streams) {
     while (wait_for_room()) {
       std::optional<Record> record = source.next();
@@ -49,7 +49,7 @@ class Run {
     changed_.notify_all();
   }
 
-  /// False if the sink takes no more.
+  /// Returns false if the sink accepts no more.
   bool emit_all(RecordSink& sink) {
     for (;;) {
       std::unique_lock lock(mutex_);
@@ -84,7 +84,7 @@ class Run {
     }
     cancelled_.request_stop();
   }
-  /// Returns when no record is under way any more.
+  /// Returns when no record is in flight.
   void wait() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return under_way_ == 0; });
@@ -100,7 +100,7 @@ class Run {
   std::uint64_t translations_lacking_terms = 0;
 
  private:
-  /// Bookkeeping of a record besides its text.
+  /// Estimated bytes of a record in addition to its text.
   static constexpr std::size_t kRecordOverhead = 512;
 
   struct Finished {
@@ -108,8 +108,8 @@ class Run {
     std::size_t weight;
   };
 
-  /// Whether the record alone is to blame, which is then a failed one: what it, or a plugin for it, demands makes no
-  /// sense.
+  /// Returns whether only the record is at fault, and marks it as failed: its request, or a plugin's request for it, is
+  /// invalid.
   static bool is_its_own_failure(TranslatedRecord& result) {
     try {
       std::rethrow_exception(result.error);
@@ -140,21 +140,20 @@ class Run {
     changed_.notify_all();
   }
 
-  /// Adds to the beginning of a record: it is passed on immediately if it is the record's turn, and kept until then
-  /// otherwise.
+  /// Appends to the beginning of a record. It is passed on immediately if it is the record's turn, otherwise later.
   void keep_beginning(std::uint64_t ticket, const PartialRecord& partial) {
     if (partial.more.empty()) return;
     const std::lock_guard lock(mutex_);
     (ticket == emitted_ ? beginning_ : beginnings_[ticket]) += partial.more;
     if (ticket == emitted_) changed_.notify_all();
   }
-  /// The turn has come to the next record.
+  /// Passes the turn to the next record.
   void begin_next() {
     beginning_.clear();
     if (auto kept = beginnings_.extract(emitted_)) beginning_ = std::move(kept.mapped());
   }
 
-  /// After an abort records fail because they were cancelled.
+  /// After an abort, records fail because they were cancelled.
   void fail(std::exception_ptr error) {
     {
       const std::lock_guard lock(mutex_);
@@ -181,7 +180,7 @@ class Run {
   std::mutex mutex_;
   std::condition_variable changed_;
   ReorderBuffer<Finished> finished_;
-  std::string beginning_;                            ///< of the next record, not yet handed on
+  std::string beginning_;                            ///< of the next record, not passed on yet
   std::map<std::uint64_t, std::string> beginnings_;  ///< of the records after it
   std::uint64_t entered_ = 0;
   std::uint64_t emitted_ = 0;
@@ -255,13 +254,13 @@ decoding::SharedSearch TranslateOptions::plan(const ModelView& model) const {
   decoding::DecodingOptions options = searched(model.search_defaults);
   add_suppressed(model, suppress, options);
   if (model.languages != nullptr) options.given_tokens = model.languages->tokens_of_target();
-  if (!make_strategy) decoding::make_strategy(options);  // what is wrong with the options is better known now
+  if (!make_strategy) decoding::make_strategy(options);  // report invalid options now
   return std::make_shared<const decoding::SearchPlan>(std::move(options), make_strategy, make_further_processors);
 }
 
 namespace {
 
-/// Refuses options that no line could satisfy: they are not the error of a line.
+/// Rejects options that no line could satisfy, so that lines do not fail for them.
 void require_possible(const ModelView& model, const TranslateOptions& options) {
   for (const std::string& language : {options.languages.source, options.languages.target})
     if (!language.empty() && (model.languages == nullptr || model.languages->find(language) == nullptr))

@@ -27,12 +27,12 @@ using core::Json;
 using decoding::Hypothesis;
 using decoding::StoppedBy;
 
-/// The text of a segment of `sentence`, and the places of its tokens in it. Tags stand for no text.
+/// Returns the text of a segment of `sentence`, and the positions of its tokens. Tags cover no text.
 SourceText source_text_of(std::string_view sentence, const TokenSegment& segment, const formats::SequenceTags& tags) {
   const auto& [begin, end] = segment.text;
   SourceText source{.text = std::string(sentence.substr(begin, end - begin)), .tags = tags.source_prefix.size()};
   for (const core::TextRange& place : segment.places) {
-    // Pieces of one character are all of it, also where a segment ends between them.
+    // Byte pieces of one character cover the whole character, even if a segment ends between them.
     const std::size_t first = std::clamp(place.begin, begin, end);
     source.tokens.push_back({first - begin, std::clamp(place.end, first, end) - begin});
   }
@@ -90,7 +90,7 @@ class PartCutter {
   std::vector<tokenizer::Piece> read_pieces(std::string_view line, const nn::SequenceSpec& spec) {
     const tokenizer::PieceLines& lines = *model_.source_pieces;
     std::vector<tokenizer::Piece> pieces = lines.read(line);
-    // The end is added to every source, so a line that has it already keeps the one.
+    // The end is added to every source, so an end that the line already has is removed.
     if (!pieces.empty() && pieces.back().id == spec.end) pieces.pop_back();
     for (tokenizer::Piece& piece : pieces) {
       if (piece.id >= 0) continue;
@@ -125,7 +125,7 @@ class PartConstraints {
  public:
   PartConstraints(const ModelView& model, TranslationPart& part) : model_(model), part_(part) {}
 
-  /// Any of the targets.
+  /// Adds a constraint that any of the targets meets.
   void add(const std::vector<std::string>& targets) {
     const std::string name = fmt::format("{}", fmt::join(targets, " | "));
     if (std::ranges::find(part_.terms, name) != part_.terms.end()) return;
@@ -188,7 +188,7 @@ void add_demands(const ModelView& model, const formats::SequenceTags& tags, cons
   add_constraints(model, options, demands, work);
 }
 
-/// Makes a translation fit for a line.
+/// Replaces characters that a line cannot contain.
 std::string fit_for_line(std::string text) {
   core::replace_invalid_utf8(text);
   core::keep_on_one_line(text);
@@ -204,7 +204,7 @@ std::string decode_hypothesis(const ModelView& model, const RecordOptions& optio
                           : model.target_tokenizer->decode(hypothesis.tokens));
 }
 
-/// The hypothesis as the output has it: text or pieces.
+/// Returns the hypothesis as the output contains it: text or pieces.
 std::string written_hypothesis(const ModelView& model, const RecordOptions& options, const TranslationPart& part,
                                const Hypothesis& hypothesis) {
   if (model.target_pieces == nullptr) return decode_hypothesis(model, options, part, hypothesis);
@@ -283,7 +283,7 @@ std::vector<Translation> translations_of(const ModelView& model, const RecordOpt
   return {std::move(whole)};
 }
 
-/// Leaves the best of the candidates.
+/// Replaces the candidates by the best ones.
 void choose_by_expected_utility(const ModelView& model, const RecordOptions& options,
                                 std::vector<Hypothesis>& hypotheses, TranslationPart& part) {
   std::vector<std::string> texts;
@@ -300,7 +300,7 @@ void choose_by_expected_utility(const ModelView& model, const RecordOptions& opt
   hypotheses = std::move(chosen);
 }
 
-/// One part: its details join the record's fields. Several: they become a list.
+/// Adds details to the record's fields. Several parts become a list.
 void add_details(const ModelView& model, const RecordOptions& options, TranslationWork& work,
                  const std::string& source) {
   set_result(work.record, "source", source);

@@ -13,23 +13,22 @@ namespace dragoman::pipeline {
 
 /// One stretch of a record's text that is translated separately.
 struct TranslationPart {
-  /// The text before it in the output: text between sentences, or the space between the parts of a sentence that was
-  /// too long.
+  /// The text before the part in the output: text between sentences, or the space between the parts of a long sentence.
   std::string before;
-  std::vector<std::int32_t> source;  ///< tokens, with the closing end
+  std::vector<std::int32_t> source;  ///< tokens, including the closing end
   core::TextRange text{};            ///< the bytes of the record's text
   SourceText source_text{};          ///< kept only to replace unknown tokens
   std::vector<std::int32_t> target_prefix{};
   std::vector<decoding::Constraint> constraints{};
-  /// The text that each constraint demands, and the texts of these that the translation lacks.
+  /// The text that each constraint requires, and those texts that the translation lacks.
   std::vector<std::string> terms{};
   std::vector<std::string> lacking{};
-  /// Kept only for details: a line may be long, and they take twenty times the memory of the text.
+  /// Kept only for details: a line may be long, and hypotheses take twenty times the memory of the text.
   std::vector<decoding::Hypothesis> hypotheses{};
-  std::vector<double> utilities{};  ///< of minimum Bayes risk, one for each of them
+  std::vector<double> utilities{};  ///< one per hypothesis, for minimum Bayes risk
   std::string translation{};
   decoding::StoppedBy stopped_by = decoding::StoppedBy::kEnd;
-  std::optional<SentenceAttention> attention{};  ///< where it is requested, until it is written
+  std::optional<SentenceAttention> attention{};  ///< if requested, until it is written
 };
 
 /// A record that is being translated.
@@ -38,18 +37,18 @@ struct TranslationWork {
   std::vector<TranslationPart> parts;
   std::string after;  ///< text after the last part
   bool split_for_length = false;
-  bool has_unknown_pieces = false;  ///< a line of pieces with words that the source tokenizer does not have
+  bool has_unknown_pieces = false;  ///< a line of pieces with words outside the source vocabulary
 };
 
-/// Cuts the record's text into parts. A record with a demand that cannot be met fails.
+/// Cuts the record's text into parts. The record fails if it has a requirement that cannot be met.
 TranslationWork prepare_translation(const ModelView& model, const RecordOptions& options, const LineDemands& demands,
                                     Record record);
 
-/// Stores a part's result: the best hypothesis as text. `options` with a search, here as below.
+/// Stores a part's result: the best hypothesis as text. Here and below, `options` must have a search.
 void finish_part(const ModelView& model, const RecordOptions& options, engine::TranslationResult result,
                  TranslationPart& part);
 
-/// Puts the translated parts together in the record. Returns how many of them were cut at the length limit.
+/// Joins the translated parts in the record. Returns the number of parts that were cut at the length limit.
 std::size_t finish_translation(const ModelView& model, const RecordOptions& options, TranslationWork& work);
 
 }  // namespace dragoman::pipeline

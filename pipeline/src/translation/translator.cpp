@@ -8,7 +8,7 @@
 namespace dragoman::pipeline {
 namespace {
 
-/// Results of records that are submitted together, each at its place.
+/// Results of records that are submitted together, in their order.
 struct Results {
   explicit Results(std::size_t size) : records(size) {}
 
@@ -49,7 +49,7 @@ struct Translator::Impl {
     return view;
   }
 
-  /// With what they leave out.
+  /// Fills in the options that are unset.
   RecordOptions completed(RecordOptions options) const {
     if (options.plan == nullptr) {
       options.plan = usual.plan;
@@ -88,7 +88,7 @@ void Translator::submit(Record record, RecordOptions options, Done done) {
 
 namespace {
 
-/// Submits the record, and fulfils a promise with what `result_of` makes of the result.
+/// Submits the record, and fulfils a promise with `result_of(result)`.
 template <class Result, class ResultOf>
 std::future<Result> submit_for_future(Translator& translator, Record record, RecordOptions options,
                                       ResultOf result_of) {

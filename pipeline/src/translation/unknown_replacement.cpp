@@ -18,7 +18,7 @@ namespace {
 using core::ErrorCode;
 using core::require;
 
-/// The words that a range of a text touches.
+/// Returns the words that a range of a text touches.
 TextRange whole_words(const std::string& text, const TextRange& range) {
   UErrorCode status = U_ZERO_ERROR;
   const std::unique_ptr<icu::BreakIterator> words(
@@ -38,11 +38,11 @@ TextRange whole_words(const std::string& text, const TextRange& range) {
           end == icu::BreakIterator::DONE ? text.size() : static_cast<std::size_t>(end)};
 }
 
-/// The word that a token belongs to; empty for a token that stands for no text.
+/// Returns the word of a token; empty for a token without text.
 std::string word_of(const SourceText& source, std::size_t token) {
   if (token < source.tags) return {};
   std::string_view trimmed;
-  // A piece of no text, or of white space alone, belongs to the one after it.
+  // A piece without text, or with whitespace only, belongs to the next piece.
   for (token -= source.tags; trimmed.empty(); ++token) {
     if (token >= source.tokens.size()) return {};
     const TextRange& range = source.tokens[token];
@@ -53,8 +53,8 @@ std::string word_of(const SourceText& source, std::size_t token) {
   return source.text.substr(words.begin, words.end - words.begin);
 }
 
-/// The word that a token of the translation attends to most. What stands for no text, such as tags and the closing end,
-/// is left out, as fairseq does.
+/// Returns the word that a token of the translation attends to most. Positions without text, such as tags and the
+/// closing end, are excluded, as in fairseq.
 std::string attended_word(const SourceText& source, const std::vector<float>& weights) {
   std::vector<std::size_t> positions(weights.size());
   std::iota(positions.begin(), positions.end(), std::size_t{0});
@@ -64,7 +64,7 @@ std::string attended_word(const SourceText& source, const std::vector<float>& we
   return {};
 }
 
-/// The translation of a word in the dictionary, or the word itself.
+/// Returns the translation of a word in the dictionary, or the word itself.
 std::string translated(const std::string& word, const tokenizer::Tokenizer& tokenizer,
                        const UnknownDictionary* dictionary) {
   if (dictionary == nullptr || word.empty()) return word;
@@ -98,7 +98,7 @@ std::string decode_replacing_unknown(const tokenizer::Tokenizer& target_tokenize
     } else if (any_decoded) {
       decoder->decode(token, text);
     } else {
-      // The decoder takes what comes now for the beginning of the text, which has no blank before it.
+      // The decoder treats the next token as the beginning of the text, which has no space before it.
       std::string first;
       decoder->decode(token, first);
       append_apart(text, first);

@@ -14,32 +14,34 @@
 
 namespace dragoman::pipeline {
 
-/// What is aligned.
+/// The units that are aligned.
 enum class AlignmentUnit : std::uint8_t { kWords, kPieces };
 
-/// Whose attention tells what a target token is aligned to.
+/// The decoder step whose attention aligns a target token.
 enum class AlignmentStep : std::uint8_t {
-  kOutput,  ///< of the step that predicts it: what guided alignment trains
-  kInput,   ///< of the step that reads it (Chen et al. 2020, "Accurate word alignment induction from neural machine
-            ///< translation"): better in some layers of some models
+  kOutput,  ///< the step that predicts the token; guided alignment trains this one
+  kInput,   ///< the step that reads the token (Chen et al. 2020, "Accurate word alignment induction from neural machine
+            ///< translation"); better in some layers of some models
 };
 
 /// How links follow from attention. The table has the keys `layer`, `heads` and so on.
 struct AlignmentSettings {
   AlignmentUnit unit = AlignmentUnit::kWords;
-  /// Layer and heads; unset: what the model names as its alignment. The mean of the heads counts.
-  std::optional<int> layer{};  ///< from 0; negative ones count from the last
-  std::vector<int> heads{};    ///< of that layer; empty: all of them
+  /// The layer and the heads whose mean attention is used. Unset: the attention that the model declares as its
+  /// alignment.
+  std::optional<int> layer{};  ///< from 0; negative values count from the last layer
+  std::vector<int> heads{};    ///< heads of that layer; empty: all
   AlignmentStep step = AlignmentStep::kOutput;
-  /// The decoder sees the whole target, not only what is before a token: for models that were trained to align so.
+  /// Whether the decoder sees the whole target instead of the preceding tokens only. For models that were trained to
+  /// align this way.
   bool full_context = false;
-  /// Above 0: all links of at least this weight in place of the best of every unit.
+  /// If greater than 0, all links of at least this weight instead of the best link of each unit.
   double threshold = 0;
-  /// With a reverse model.
+  /// For two models: how their alignments are combined.
   corpus::Symmetrization symmetrization = corpus::Symmetrization::kGrowDiagFinalAnd;
 };
 const core::OptionTable<AlignmentSettings>& alignment_table();
-/// Error{kBadInput} that names the option which makes no sense without another.
+/// Error{kBadInput} naming an option that requires another one.
 void check(const AlignmentSettings& settings, const core::OptionReader& options);
 
 struct AlignerOptions {
@@ -50,22 +52,24 @@ struct AlignerOptions {
 
 struct PairAlignment {
   corpus::Links links{};
-  /// What links number: words or pieces.
+  /// The units (words or pieces) that the indices of `links` refer to.
   std::vector<std::string> source{};
   std::vector<std::string> target{};
-  /// [target units][source units]: attention of the model. The source's end, which is no unit, has the rest.
+  /// [target units][source units]: the attention of the model. The rest of each row belongs to the end of the source,
+  /// which is not a unit.
   AlignmentWeights weights{};
-  /// [source units][target units]: that of the reverse model, if there is one.
+  /// [source units][target units]: the attention of the reverse model, if there is one.
   std::optional<AlignmentWeights> reverse_weights{};
-  /// Why there is no alignment: the pair has more tokens than a model takes. Else empty.
+  /// The reason why there is no alignment: the pair has more tokens than a model supports. Otherwise empty.
   std::string error{};
 };
 
-/// {"alignment": [[source, target, weight], ..], "source": [..], "target": [..], "weights": [[..], ..]} with
-/// "reverse_weights" of two models. The weight of a link is the model's, or the mean of both models'.
+/// Returns {"alignment": [[source, target, weight], ..], "source": [..], "target": [..], "weights": [[..], ..]}, and
+/// "reverse_weights" if there is a reverse model. The weight of a link is the weight in the model, or the mean of both
+/// models.
 core::Json to_json(const PairAlignment& alignment);
 
-/// Word alignments out of forced decoding: who attends to what while the model reads both sides.
+/// Computes word alignments by forced decoding, from the attention while the model reads both sides.
 ///
 ///     dragoman::pipeline::Aligner aligner(model);
 ///     const auto links = aligner.align({{"Guten Morgen !", "Good morning !", "greeting"}}).front().links;
@@ -78,9 +82,9 @@ class Aligner {
   Aligner(Aligner&&) noexcept;
   Aligner& operator=(Aligner&&) noexcept;
 
-  /// One alignment per pair, in order. An empty side has no links. Error{kInvalidArgument} for a layer or head that a
-  /// model does not have, Error{kUnsupported} if none is named and the model names none either, Error{kInterrupted} if
-  /// `stop` asks.
+  /// Returns one alignment per pair, in order. An empty side has no links. Error{kInvalidArgument} for a layer or head
+  /// that a model does not have. Error{kUnsupported} if the options name no layer and the model declares no alignment.
+  /// Error{kInterrupted} after a stop request.
   std::vector<PairAlignment> align(std::vector<LinePair> pairs, const std::stop_token& stop = {});
 
  private:

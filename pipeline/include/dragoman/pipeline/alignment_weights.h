@@ -8,7 +8,7 @@
 
 namespace dragoman::pipeline {
 
-/// Attention of each unit of one side to the units of the other.
+/// The attention of each unit of one side to the units of the other side.
 struct AlignmentWeights {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
@@ -23,8 +23,8 @@ struct AlignmentWeights {
 AlignmentWeights join_pieces(const AlignmentWeights& pieces, const std::vector<core::TextRange>& row_words,
                              std::size_t rows, const std::vector<core::TextRange>& col_words, std::size_t cols);
 
-/// (row, column) of the greatest weight of every row, the first of equals; or, with a threshold above 0, of all weights
-/// that are at least that.
+/// Returns (row, column) of the greatest weight of every row; of equal weights, the first. With a threshold above 0:
+/// (row, column) of all weights of at least that value.
 std::vector<std::pair<std::int64_t, std::int64_t>> strongest(const AlignmentWeights& weights, double threshold);
 
 }  // namespace dragoman::pipeline

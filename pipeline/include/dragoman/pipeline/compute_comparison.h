@@ -14,9 +14,10 @@
 namespace dragoman::pipeline {
 
 struct ComputeComparisonOptions {
-  /// What weights are multiplied in, on the CPU, and compared with fp32.
+  /// The number types of matrix products on the CPU to compare with fp32.
   std::vector<tensor::ComputeChoice> types{tensor::ComputeChoice::kBF16, tensor::ComputeChoice::kI8};
-  /// Compare with double precision on the reference backend instead, and fp32 with it, too. Slow.
+  /// Whether the reference is double precision on the reference backend instead, which fp32 is then compared with as
+  /// well. Slow.
   bool against_double = false;
   int threads = 0;
   bool allow_non_finite = false;
@@ -31,16 +32,17 @@ struct ComputeComparison {
   std::vector<Entry> types{};
   std::uint64_t sentences = 0;
   std::int64_t source_tokens = 0;
-  std::int64_t target_tokens = 0;  ///< ends included
+  std::int64_t target_tokens = 0;  ///< including ends
 };
 
-/// What number types cost a model, layer by layer: it reads pairs of sentences by teacher forcing in each.
+/// Measures, layer by layer, the error of a model in several number types. It reads sentence pairs by teacher forcing
+/// in each type.
 ///
 ///     dragoman::pipeline::ComputeComparer comparer("models/de-en", host);
 ///     comparer.read({{"Guten Morgen!", "Good morning!", "greeting"}});
 ///     const double loss = comparer.result().types.front().comparison.predictions.kl_divergence;
 ///
-/// For one thread at a time. Making one may load a plugin into the host: see Translator.
+/// Not thread-safe. The constructor may load a plugin into the host: see Translator.
 class ComputeComparer {
  public:
   /// The host must outlive the comparer.
@@ -50,13 +52,13 @@ class ComputeComparer {
   ComputeComparer(ComputeComparer&&) noexcept;
   ComputeComparer& operator=(ComputeComparer&&) noexcept;
 
-  /// Error{kBadInput} that says where, if a pair has more tokens than the model takes; Error{kInterrupted} if `stop`
-  /// asks.
+  /// Reads sentence pairs. Error{kBadInput} naming the place if a pair has more tokens than the model supports.
+  /// Error{kInterrupted} after a stop request.
   void read(std::vector<LinePair> pairs, const std::stop_token& stop = {});
-  /// The same of `count` pairs of 5 to 25 tokens each, drawn from the vocabulary without special tokens: for a first
-  /// look where no text is at hand. They are always the same.
+  /// Reads `count` random pairs of 5 to 25 tokens each, drawn from the vocabulary without special tokens, for a quick
+  /// check without a text. The pairs are always the same.
   void read_random(std::size_t count, const std::stop_token& stop = {});
-  /// Of all that was read.
+  /// Returns the comparison over everything that was read.
   ComputeComparison result() const;
 
  private:

@@ -10,12 +10,13 @@
 
 namespace dragoman::pipeline {
 
-/// How the states of a line's tokens, its closing end (or the decoder's start) included, become one vector.
+/// How the states of a line's tokens are combined into one vector. The tokens include the closing end, or for the
+/// decoder the start.
 enum class Pooling : std::uint8_t {
-  kNone,   ///< they do not
+  kNone,   ///< not combined
   kMean,   ///< the mean
-  kFirst,  ///< the first token's
-  kMax,    ///< the greatest number of each column
+  kFirst,  ///< the state of the first token
+  kMax,    ///< the maximum of each element
 };
 
 struct EmbedderOptions {
@@ -25,16 +26,16 @@ struct EmbedderOptions {
 };
 
 struct LineEmbedding {
-  /// [layers][tokens][width]; with pooling, of one token.
+  /// [layers][tokens][width]. With pooling, there is one token.
   decoding::TokenStates states{};
-  /// What the rows are of: the source's pieces and the end; of the decoder the start and the target's pieces.
+  /// The pieces of the rows: the source's pieces and the end, or for the decoder the start and the target's pieces.
   std::vector<std::string> pieces{};
   bool cut = false;     ///< with LongLines::kCut, whether tokens were left out
   std::string error{};  ///< with LongLines::kSkip, the reason why there are no states; otherwise empty
 };
 
-/// The states of a trained model's encoder as embeddings of text; or those of its decoder, before they are projected to
-/// the vocabulary, when it reads given targets.
+/// Computes embeddings of text from the states of a trained model's encoder. Alternatively from the states of its
+/// decoder, before the projection to the vocabulary, while it reads given targets.
 ///
 ///     dragoman::pipeline::Embedder embedder(model);
 ///     const auto vectors = embedder.embed({{"Guten Morgen!", "", "greeting"}});
@@ -47,9 +48,9 @@ class Embedder {
   Embedder(Embedder&&) noexcept;
   Embedder& operator=(Embedder&&) noexcept;
 
-  /// One result per line, in order; targets are read for the decoder's states only. A line's result depends on nothing
-  /// but the line. EmbedderOptions::long_lines decides about lines of more tokens than the model takes.
-  /// Error{kInterrupted} if `stop` asks.
+  /// Returns one result per line, in order. Targets are read only for the decoder's states. The result of a line
+  /// depends on nothing but the line. EmbedderOptions::long_lines decides about lines with more tokens than the model
+  /// supports. Error{kInterrupted} after a stop request.
   std::vector<LineEmbedding> embed(std::vector<LinePair> lines, const std::stop_token& stop = {});
 
  private:

@@ -8,10 +8,10 @@
 
 namespace dragoman::pipeline {
 
-/// Models that translate, or score, together with the one that is named first.
+/// Models that translate or score together with a first model.
 struct EnsembleOptions {
   std::vector<std::string> models{};
-  /// Of all models, the first one included; empty: equal ones.
+  /// One weight per model, the first model included. Empty: equal weights.
   std::vector<double> weights{};
   decoding::EnsembleMean mean = decoding::EnsembleMean::kProbability;
 };

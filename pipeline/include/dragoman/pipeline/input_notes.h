@@ -10,23 +10,23 @@
 
 namespace dragoman::pipeline {
 
-/// The input up to and with one of its lines.
+/// A position in the input, after one of its lines.
 struct InputPoint {
   std::uint64_t lines = 0;
-  std::uint64_t hash = core::kFingerprintOfNothing;  ///< core::fingerprint_of_line() of each
-  std::uint64_t bytes = 0;                           ///< of the file on disk, roughly
+  std::uint64_t hash = core::kFingerprintOfNothing;  ///< core::fingerprint_of_line() over all lines so far
+  std::uint64_t bytes = 0;                           ///< of the file on disk, approximately
 };
 
-/// Returns a note for core::OutputFile::note(), which records the input and the lines that the partial file has of it.
+/// Returns a note for core::OutputFile::note(). It records the input and the number of its lines in the partial file.
 std::string to_note(const InputPoint& point);
-/// Returns what the notes of an interrupted run record of the lines that its output has already.
+/// Returns the positions that the notes of an interrupted run record.
 std::vector<InputPoint> known_points(const std::vector<std::string>& notes);
-/// Returns the number of lines that the notes vouch for, for core::OutputOptions::vouched. Lines after these may be of
+/// Returns the number of lines that the notes vouch for, for core::OutputOptions::vouched. Later lines may come from
 /// another input and are written again.
 std::uint64_t vouched_lines(const std::vector<std::string>& notes);
 
-/// Reads over the lines whose output is there already. Error{kInvalidArgument} if they are not the lines that the
-/// output was made from. `reader` has skip(), hash() and name(); `writer` is an output file that was opened to resume.
+/// Skips the input lines whose output exists already. Error{kInvalidArgument} if they are not the lines that the output
+/// was made from. `reader` has skip(), hash() and name(); `writer` is an output file that was opened to resume.
 template <class Reader, class Writer>
 void skip_lines_kept(Reader& reader, const Writer& writer) {
   const std::uint64_t kept = writer.lines_kept();

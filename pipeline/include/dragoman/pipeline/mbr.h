@@ -11,13 +11,13 @@
 
 namespace dragoman::pipeline {
 
-// Minimum Bayes risk decoding: of candidate translations the one that has the most in common with all of them, by the
-// mean of a metric that compares two sentences (Kumar & Byrne 2004; Eikema & Aziz 2022; Freitag et al. 2022).
+// Minimum Bayes risk decoding: selects the candidate translation that agrees best with all candidates, by the mean of a
+// metric that compares two sentences (Kumar & Byrne 2004; Eikema & Aziz 2022; Freitag et al. 2022).
 
 using decoding::MbrCandidates;
 using decoding::MbrUtility;
 
-/// What is done with the hypotheses that a search found.
+/// How the hypotheses of a search are ranked.
 struct MbrRanking {
   MbrUtility utility = MbrUtility::kChrf;
   bool weighted = false;  ///< by probability
@@ -26,13 +26,14 @@ struct MbrRanking {
 
 struct RankedCandidate {
   std::size_t index = 0;
-  /// 0 to 100: the mean of the utility over all candidates as references, itself included.
+  /// 0 to 100: the mean of the utility over all candidates as references, including the candidate itself.
   double expected_utility = 0;
 };
 
-/// Each distinct text once, at the index of its first candidate, and at most n_best of them, best first; of equally
-/// good ones the earlier. The utility of a text against another one is sentence chrF2, or BLEU with effective order and
-/// exponential smoothing, as sacreBLEU computes them. Texts are valid UTF-8, each with its log probability.
+/// Returns at most n_best distinct texts, best first, each with the index of its first candidate. Of equally good ones,
+/// the earlier candidate is first. The utility of a text with respect to another is sentence chrF2, or BLEU with
+/// effective order and exponential smoothing, as sacreBLEU computes them. Texts are valid UTF-8, each with its log
+/// probability.
 std::vector<RankedCandidate> rank_by_expected_utility(std::span<const std::string> texts,
                                                       std::span<const double> log_probabilities,
                                                       const MbrRanking& ranking);

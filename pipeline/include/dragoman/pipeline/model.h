@@ -32,8 +32,8 @@ struct EnsembleOptions;    // ensemble.h
 struct ModelView;          // model_view.h
 struct ShortlistSettings;  // translate_service.h
 
-/// The device of a model: a name, which the host resolves when the model is loaded, or a device that the host has
-/// resolved already.
+/// The device of a model: either a name, which the host resolves when the model is loaded, or a device that the host
+/// has already resolved.
 class DeviceChoice {
  public:
   DeviceChoice() = default;                                            ///< the CPU
@@ -51,17 +51,16 @@ class DeviceChoice {
 
 /// How a model is loaded, packed and run.
 struct ModelOptions {
-  /// The number of worker threads, which everything that uses the model shares; 0: the number of cores that the process
-  /// may use. The operating system may refuse to start that many; the model then has fewer. Results do not depend on
-  /// the number.
+  /// The number of worker threads, which all users of the model share. 0: the number of cores that the process may use.
+  /// The model has fewer workers if the operating system refuses to start more. Results do not depend on the number.
   int threads = 0;
   /// "cpu", "cuda", "cuda:1", "auto", ...
   DeviceChoice device{};
-  /// The number type that weights are multiplied in. Unset: the type that the model folder specifies.
+  /// The number type of matrix products. Unset: the type that the model folder specifies.
   std::optional<tensor::ComputeChoice> compute{};
-  /// Whether weights may be NaN or infinite; for research.
+  /// Whether weights may be NaN or infinite. For research.
   bool allow_non_finite = false;
-  /// Whether idle workers share the steps of busy ones: engine::EngineOptions. Results do not depend on it.
+  /// Whether idle workers share the steps of busy ones: see engine::EngineOptions. Results do not depend on it.
   bool latency = true;
   /// Limits of each worker.
   decoding::LoopLimits limits{};
@@ -74,8 +73,8 @@ struct ModelOptions {
 /// The path is a model folder, or a file or folder of another toolkit that a registered importer recognises.
 class Model {
  public:
-  /// Uses plugins::default_host(). Throws core::Error as plugins::load_model() does. A non-finite value is an
-  /// Error{kBadInput} that names its tensor, unless such values are allowed.
+  /// Uses plugins::default_host(). Throws core::Error as plugins::load_model() does. A non-finite weight is an
+  /// Error{kBadInput} that names its tensor, unless allow_non_finite is set.
   explicit Model(const std::filesystem::path& path, const ModelOptions& options = {});
   /// The host must outlive the model.
   Model(const std::filesystem::path& path, plugins::Host& host, const ModelOptions& options = {});
@@ -88,20 +87,21 @@ class Model {
   const ModelOptions& options() const noexcept;
   plugins::Host& host() const noexcept;
   tensor::Device device() const noexcept;
-  /// The number type that weights are multiplied in on this machine.
+  /// Returns the number type of matrix products on this machine.
   tensor::ComputeType compute_type() const noexcept;
-  /// The content of config.json.
+  /// Returns the content of config.json.
   const formats::ModelConfig& config() const noexcept;
-  /// One object for both sides if the model has a joint tokenizer.
+  /// Return the tokenizers. Both are the same object if the model has a joint tokenizer.
   const std::shared_ptr<const tokenizer::Tokenizer>& source_tokenizer() const noexcept;
   const std::shared_ptr<const tokenizer::Tokenizer>& target_tokenizer() const noexcept;
 
-  /// The parts of the model, for code that works with them directly. Valid as long as a handle of the model exists.
+  /// Returns the parts of the model, for code that uses them directly. Valid while a handle of the model exists.
   ModelView view() const;
-  /// The workers that everything which uses this model shares. They start with the first request.
+  /// Returns the workers that all users of this model share. They start with the first request.
   engine::TranslationEngine& engine() const;
-  /// Reads a shortlist once per model: the one that the settings name, else the model's own. nullptr if there is none,
-  /// and for the model's own if this is an ensemble. Error{kUnsupported} for another shortlist of an ensemble.
+  /// Returns the shortlist that the settings name, otherwise the shortlist of the model's folder. It is read once per
+  /// model. nullptr if there is none, and for the shortlist of the folder if this is an ensemble. Error{kUnsupported}
+  /// if the settings name a shortlist for an ensemble.
   std::shared_ptr<const decoding::Shortlist> shortlist(const ShortlistSettings& settings) const;
 
  private:

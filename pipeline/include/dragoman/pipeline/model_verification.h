@@ -13,47 +13,49 @@
 
 namespace dragoman::pipeline {
 
-/// How far a computation may be from a model's reference. Errors of log probabilities are relative to 1 + their size.
+/// The maximum differences between a computation and the reference of a model. Errors of log probabilities are relative
+/// to 1 + their absolute value.
 struct VerificationBounds {
   double mean = 0;
   double largest = 0;
-  /// A greedy translation must go on as the reference does where the best token leads by more than this.
+  /// A greedy translation must agree with the reference at tokens where the best token leads by more than this.
   double margin = 0;
 };
-/// Those of a number type; docs/guides/models.md says where they come from.
+/// Returns the bounds of a number type. docs/guides/models.md explains their origin.
 VerificationBounds verification_bounds(tensor::ComputeType type);
 
 struct ModelVerification {
   std::string against;           ///< "reference.json", or "double precision"
-  std::string compute;           ///< what the weights were multiplied in
-  bool rounded_weights = false;  ///< the folder's are not those that were imported
+  std::string compute;           ///< the number type of matrix products
+  bool rounded_weights = false;  ///< whether the weights in the folder are rounded, unlike the imported ones
   VerificationBounds bounds{};
   std::size_t sentences = 0;
-  std::size_t tokens = 0;  ///< whose log probabilities were compared
+  std::size_t tokens = 0;  ///< tokens whose log probabilities were compared
   double mean_error = 0;
   double largest_error = 0;
   std::size_t equal_translations = 0;  ///< of `sentences`, greedy
-  std::size_t near_ties = 0;           ///< that part where the reference was in doubt
+  std::size_t near_ties = 0;           ///< the `sentences` that differ at a token where the reference leads by too
+                                       ///< little
   std::size_t compared_weights = 0;
   std::vector<std::string> changed_weights{};
-  /// What does not hold, each a sentence; empty: all is as it was.
+  /// The violations, one sentence each. Empty: the model computes the same results as when it was imported.
   std::vector<std::string> faults{};
 };
 
 struct VerifyModelOptions {
-  /// Nothing: what the model's folder says.
+  /// Unset: the type that the model folder specifies.
   std::optional<tensor::ComputeChoice> compute{};
   int threads = 0;
   std::stop_token stop{};
 };
 
-/// Whether verify_model() has something to compare the model folder with: only imports keep a reference.
+/// Returns whether the model folder has a reference for verify_model(). Only imported models do.
 bool has_model_reference(const std::filesystem::path& folder);
 
-/// Runs an imported model again on the sentences of its reference.json, and compares the values of its weights. A model
-/// of another toolkit that is opened as it is has none: it is compared with the reference backend, in double precision.
-/// Error{kUnsupported} if it is so large that this would take minutes; otherwise as Translator does. What does not
-/// agree is no error, but stands in the result.
+/// Runs an imported model on the sentences of its reference.json, and compares the values of its weights. A model of
+/// another toolkit that is opened without an import has no such file; it is compared with the reference backend, in
+/// double precision. Error{kUnsupported} if the model is so large that this would take minutes; other errors as in
+/// Translator. Differences are not errors; the result contains them.
 ModelVerification verify_model(const std::filesystem::path& model, plugins::Host& host,
                                const VerifyModelOptions& options = {});
 

@@ -12,25 +12,25 @@
 
 namespace dragoman::pipeline {
 
-/// The languages of a sentence, by the codes of the model's table; empty: the table's defaults.
+/// The languages of a sentence, as codes of the model's table. Empty: the table's defaults.
 struct LanguagePair {
   std::string source{};
   std::string target{};
 };
 
-/// The parts of a Model that a translation uses. All are const and shared by all workers; the model must outlive the
+/// The parts of a Model that a translation uses. All are const and shared by all workers. The model must outlive the
 /// view.
 struct ModelView {
   const nn::Seq2SeqModel* model = nullptr;
   const tokenizer::Tokenizer* source_tokenizer = nullptr;
   const tokenizer::Tokenizer* target_tokenizer = nullptr;
-  /// The shortlist that each sentence's tokens are chosen from; nullptr: the whole vocabulary.
+  /// The shortlist of target tokens. nullptr: the whole vocabulary.
   const decoding::Shortlist* shortlist = nullptr;
-  /// If not empty: all models, `model` first.
+  /// If not empty: all models, with `model` first.
   decoding::Ensemble ensemble{};
   /// nullptr: the model has no language tags.
   const formats::LanguageTable* languages = nullptr;
-  /// Set where texts are lines of pieces of the source tokenizer, and translations of the target tokenizer.
+  /// Set if texts are lines of pieces of the source tokenizer, or translations of the target tokenizer.
   const tokenizer::PieceLines* source_pieces = nullptr;
   const tokenizer::PieceLines* target_pieces = nullptr;
   /// The search defaults of the model's folder.
@@ -39,7 +39,7 @@ struct ModelView {
   decoding::Ensemble models() const {
     return ensemble.models.empty() ? decoding::Ensemble{.models = {model}} : ensemble;
   }
-  /// The tags around the tokens of a sentence. Throws as formats::LanguageTable::tags().
+  /// Returns the tags around the tokens of a sentence. Throws as formats::LanguageTable::tags().
   formats::SequenceTags tags(const LanguagePair& pair = {}) const {
     static const formats::LanguageTable none;
     return (languages != nullptr ? *languages : none).tags(pair.source, pair.target);

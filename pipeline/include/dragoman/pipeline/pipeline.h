@@ -17,17 +17,17 @@
 namespace dragoman::pipeline {
 
 struct PipelineOptions {
-  /// For map stages; services have their own.
+  /// For map stages; services have their own threads.
   int threads = 0;
-  /// A failed record ends the run with an error, instead of becoming an empty line that is counted.
+  /// Whether a failed record ends the run with an error. Otherwise it becomes an empty line, which is counted.
   bool fail_on_error = false;
-  /// What reports of progress call the run.
+  /// The name of the run in reports of progress.
   std::string name = "run";
   core::LogSink log{};
   core::ProgressSink progress{};
 };
 
-/// A chain read -> stages -> write, run with bounded memory and in order: one output line per input line.
+/// A chain read -> stages -> write that runs in bounded memory and in order: one output line per input line.
 ///
 ///     Pipeline pipeline;
 ///     pipeline.read({.path = "input.de"});
@@ -44,19 +44,20 @@ class Pipeline {
 
   void read(ReadOptions options);
   void write(WriteOptions options);
-  /// Changes what the write stage, which must be there, does with the partial file of an interrupted run.
+  /// Sets the policy of the write stage, which must exist, for the partial file of an interrupted run.
   void set_partial(core::PartialPolicy policy);
-  /// A file or folder that is read besides what the read stage names, such as a model: run() refuses to write there.
+  /// Adds a file or folder, such as a model, that is an input besides those of the read stage. run() refuses to
+  /// overwrite inputs.
   void add_input(std::filesystem::path path);
-  /// What run() checks before anything else, unless it goes on with a partial output or replaces that.
+  /// Adds a check that run() performs first, unless it continues or replaces a partial output.
   void add_check(std::function<void()> check);
-  /// What run() says on the log before anything else.
+  /// Adds a note that run() logs first.
   void add_note(std::string note);
   void add(std::unique_ptr<const MapStage> stage);
   void add(std::unique_ptr<Service> service);
 
-  /// Runs to the end of the input and commits the output. Error{kInterrupted} if a stop was requested: the complete
-  /// lines then stand in the output's partial file. Any stage's exception ends the run and reaches the caller.
+  /// Runs to the end of the input and commits the output. Error{kInterrupted} after a stop request; the output's
+  /// partial file then has the complete lines. An exception of any stage ends the run and is rethrown.
   LineCounts run(const PipelineOptions& options, const std::stop_token& stop = {});
 
  private:
@@ -72,7 +73,8 @@ class Pipeline {
 ///       - translate: {model: models/de-en, beam-size: 4}
 ///       - write:     {path: output.en}
 ///
-/// The identity of the output is made of all of it but paths: resuming another job is refused.
+/// The identity of the output is the whole configuration except for paths: a partial output of another job is not
+/// resumed.
 ///
 /// Relative paths are relative to the working directory. Stages that plugins registered in the host are found by name.
 /// The host must outlive the pipeline, and may load a plugin meanwhile: see Translator. `where` names the configuration

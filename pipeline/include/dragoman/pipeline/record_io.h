@@ -16,83 +16,85 @@ namespace dragoman::pipeline {
 
 enum class RecordFormat : std::uint8_t {
   kText,   ///< the line is the text
-  kJsonl,  ///< a JSON object a line
-  kTsv,    ///< columns with a tab between them
+  kJsonl,  ///< one JSON object per line
+  kTsv,    ///< columns separated by tabs
 };
 
 inline constexpr std::uint64_t kMaxColumns = 65536;
 
-/// One of `count` parts of consecutive lines whose lengths differ by one line at most; all, in order, are the whole.
+/// One of `count` parts of consecutive lines. The parts differ by at most one line in length; all parts, in order, are
+/// the whole.
 struct Shard {
   std::uint64_t number = 1;  ///< from 1
   std::uint64_t count = 1;
 
   bool is_whole() const noexcept { return count == 1; }
-  /// The lines [first, last) of so many, from 0.
+  /// Return the range of lines [first, last), from 0, of an input with `lines` lines.
   std::uint64_t first_of(std::uint64_t lines) const noexcept;
   std::uint64_t last_of(std::uint64_t lines) const noexcept;
 };
 
-/// `I/N`. Error{kInvalidArgument} unless 1 <= I <= N <= kMaxShards.
+/// Parses `I/N`. Error{kInvalidArgument} unless 1 <= I <= N <= kMaxShards.
 inline constexpr std::uint64_t kMaxShards = 1000000;
 Shard parse_shard(const std::string& text);
 
 struct ReadOptions {
   std::filesystem::path path = "-";
-  /// Read behind that, as if all were one file; a line ends where its file does.
+  /// Files to read after `path`, as if all were one file. A line ends at the end of its file.
   std::vector<std::filesystem::path> further_paths{};
-  /// What is read of the lines of all files, which must be regular ones unless it is the whole: they are counted first.
-  /// Records keep the numbers that their lines have in the whole.
+  /// The part of the lines of all files to read. Unless it is the whole, the files must be regular ones, because lines
+  /// are counted first. Records keep the line numbers of the whole.
   Shard shard{};
   RecordFormat format = RecordFormat::kText;
-  /// kJsonl: the key that holds the text. The other keys stay in Record::fields; those called line, text, error or
-  /// input go into the object Record::fields["input"], since that is what the output calls its own. A line with an
-  /// object that has a key twice fails.
+  /// kJsonl: the key of the text. Other keys are stored in Record::fields. Keys named line, text, error or input are
+  /// stored in the object Record::fields["input"], because the output uses these names. A line fails if an object has a
+  /// duplicate key.
   std::string key = "source";
-  /// kTsv: the column that holds the text, from 1 to kMaxColumns. The line's columns stay in
-  /// Record::fields["columns"].
+  /// kTsv: the column of the text, from 1 to kMaxColumns. All columns are stored in Record::fields["columns"].
   std::uint64_t column = 1;
-  /// Not for kJsonl: a file with as many lines, which become Record::fields["target_prefix"] where they are not empty.
+  /// Not for kJsonl: a file with the same number of lines. Lines that are not empty become
+  /// Record::fields["target_prefix"].
   std::filesystem::path target_prefix_path{};
-  /// kTsv: a column that becomes that field; 0: none.
+  /// kTsv: the column that becomes that field. 0: none.
   std::uint64_t target_prefix_column = 0;
-  /// Of kTsv: Record::fields["source_language"] and ["target_language"] where they are not empty; 0: none.
+  /// kTsv: the columns that become Record::fields["source_language"] and ["target_language"] where they are not empty.
+  /// 0: none.
   std::uint64_t source_language_column = 0;
   std::uint64_t target_language_column = 0;
 };
 
-/// Reads records line by line. A CR before the LF is dropped and invalid UTF-8 replaced; a line that is no JSON object
-/// or has too few columns makes a failed record, so that lines keep their places. Of several files the next is opened
-/// when the one before has ended.
+/// Reads records line by line. Removes a CR before the LF and replaces invalid UTF-8. A line that is no JSON object or
+/// has too few columns becomes a failed record, so that later lines keep their numbers. Of several files, the next one
+/// is opened at the end of the previous one.
 class RecordReader {
  public:
   explicit RecordReader(ReadOptions options, const std::stop_token& stop = {});
-  /// The next record; nothing at the end, or after a stop request.
+  /// Returns the next record; nullopt at the end or after a stop request.
   std::optional<Record> next();
-  /// Reads over `lines` lines of the shard.
+  /// Skips `lines` lines of the shard.
   void skip(std::uint64_t lines);
-  /// Whether the last next() found the end of the input.
+  /// Returns whether the last next() reached the end of the input.
   bool at_end() const noexcept { return at_end_; }
-  /// Of the shard.
+  /// Returns the number of lines of the shard that were read.
   std::uint64_t lines_read() const noexcept { return lines_read_; }
-  /// Of the shard; nothing if they were not counted.
+  /// Returns the number of lines of the shard, or nullopt if they were not counted.
   std::optional<std::uint64_t> lines() const noexcept { return lines_of_shard_; }
-  /// Of all lines read so far as they stand in the input: tells another input from the same one.
+  /// Returns the hash of all input lines read so far, which distinguishes inputs.
   std::uint64_t hash() const noexcept { return hash_; }
   std::uint64_t replaced_bytes() const noexcept { return replaced_bytes_; }
   std::uint64_t lines_with_invalid_utf8() const noexcept { return invalid_lines_; }
-  /// Files read so far that began with a byte order mark, which is left out.
+  /// Returns the number of files read so far that began with a byte order mark. Byte order marks are left out.
   std::uint64_t byte_order_marks() const noexcept { return byte_order_marks_; }
-  /// As LineReader's, of all files; the size is 0 if that of any is not known.
+  /// As in LineReader, over all files. The size is 0 if the size of any file is unknown.
   std::uint64_t bytes_from_disk() const noexcept { return bytes_before_ + lines_->bytes_from_disk(); }
   std::uint64_t size_on_disk() const noexcept { return size_on_disk_; }
-  /// For messages: of the file, or of all.
+  /// Returns the name of the file, or of all files, for messages.
   const std::string& name() const noexcept { return name_; }
-  /// For messages: the file in which the record of a number stands, and its line there. Thread-safe.
+  /// Returns, for messages, the file of the record with a number and its line there. Thread-safe.
   std::string place_of(std::uint64_t line) const;
 
  private:
-  /// Where a file begins.
+  /// The beginning of a file in the input.
   struct Beginning {
     std::uint64_t lines_before;
     std::string name;
@@ -110,7 +112,7 @@ class RecordReader {
   std::stop_token stop_;
   std::vector<std::filesystem::path> paths_;
   std::string name_;
-  std::optional<core::LineReader> lines_;  ///< of the file that is read
+  std::optional<core::LineReader> lines_;  ///< the current file
   std::size_t next_file_ = 0;
   std::uint64_t bytes_before_ = 0;  ///< of the files before it
   std::uint64_t lines_before_ = 0;
@@ -119,7 +121,7 @@ class RecordReader {
   std::optional<std::uint64_t> lines_of_shard_;
   std::uint64_t lines_read_ = 0;
   std::vector<Beginning> beginnings_;
-  mutable std::mutex mutex_;  ///< of the beginnings
+  mutable std::mutex mutex_;  ///< guards the beginnings
   std::optional<core::LineReader> target_prefixes_;
   std::string target_prefix_;
   std::uint64_t replaced_bytes_ = 0;
@@ -132,36 +134,36 @@ class RecordReader {
 struct WriteOptions {
   std::filesystem::path path = "-";
   RecordFormat format = RecordFormat::kText;
-  /// kTsv: the column, from 1 to kMaxColumns, that the text replaces; beyond the last it is appended.
+  /// kTsv: the column that the text replaces, from 1 to kMaxColumns. Beyond the last column, the text is appended.
   std::uint64_t column = 1;
   /// What to do with the partial file of an interrupted run.
   core::PartialPolicy partial = core::PartialPolicy::kRefuse;
-  /// What the lines are of, as OutputOptions::identity.
+  /// The identity of the job, as OutputOptions::identity.
   std::string identity{};
-  /// How many lines notes vouch for, as OutputOptions::vouched.
+  /// The number of lines that notes vouch for, as OutputOptions::vouched.
   core::OutputOptions::Vouched vouched{};
-  /// kText: takes what is known of a line before it is done.
+  /// kText: whether the known beginning of a line is written before the line is complete.
   bool stream = false;
 };
 
-/// Writes one line per record, in the order of the calls. A failed record is an empty line, or in jsonl one with its
-/// message.
+/// Writes one line per record, in the order of the calls. A failed record becomes an empty line, or in jsonl a line
+/// with its message.
 class RecordWriter {
  public:
   explicit RecordWriter(const WriteOptions& options, const std::stop_token& stop = {});
   void write(const Record& record);
   bool takes_beginnings() const noexcept { return options_.stream && options_.format == RecordFormat::kText; }
-  /// What the text of the record that is written next begins with, behind what earlier calls gave of it.
+  /// Writes more of the beginning of the next record's text, after the text of previous calls.
   void write_beginning(std::string_view more);
   void flush() { file_.flush(); }
   void commit() { file_.commit(); }
-  /// Lines that were there before, when resuming.
+  /// Returns the number of existing lines when resuming.
   std::uint64_t lines_kept() const noexcept { return file_.lines_kept(); }
-  /// As OutputFile's.
+  /// As in OutputFile.
   void note(std::string_view line) { file_.note(line); }
   const std::vector<std::string>& notes() const noexcept { return file_.notes(); }
   const std::string& partial_name() const noexcept { return file_.partial_name(); }
-  /// Whether there is a partial file that another run can continue.
+  /// Returns whether there is a partial file that another run can continue.
   bool can_resume() const noexcept { return file_.partial_name() != file_.name(); }
 
  private:
@@ -169,7 +171,7 @@ class RecordWriter {
 
   WriteOptions options_;
   core::OutputFile file_;
-  std::string begun_;  ///< of the next line
+  std::string begun_;  ///< the written beginning of the next line
 };
 
 }  // namespace dragoman::pipeline

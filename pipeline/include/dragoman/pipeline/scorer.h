@@ -18,7 +18,7 @@ namespace dragoman::pipeline {
 struct ScorerOptions {
   /// How the score follows from the log probability.
   decoding::LengthPenalty length_penalty{};
-  /// Not for an ensemble: attention is one model's.
+  /// Not for an ensemble, because attention belongs to one model.
   AttentionSettings attention{};
   LanguagePair languages{};
   LongLines long_lines = LongLines::kFail;
@@ -27,9 +27,9 @@ struct ScorerOptions {
 struct LinePair {
   std::string source;
   std::string target;
-  /// What messages call it: "test.de: line 7".
+  /// The name of the pair in messages: "test.de: line 7".
   std::string where;
-  /// If not empty, in place of ScorerOptions::languages.
+  /// If not empty, these replace ScorerOptions::languages.
   std::string source_language{};
   std::string target_language{};
 };
@@ -38,17 +38,17 @@ struct LineScore {
   double score = 0;
   /// The sum of token_log_probabilities.
   double log_probability = 0;
-  /// Of the target.
+  /// The pieces of the target.
   std::vector<std::string> pieces;
   /// Natural logarithms, one per piece and one for the end.
   std::vector<double> token_log_probabilities;
-  /// Where it was asked for.
+  /// If requested.
   std::optional<SentenceAttention> attention{};
   bool cut = false;     ///< with LongLines::kCut, whether tokens were left out
   std::string error{};  ///< with LongLines::kSkip, the reason why there is no score; otherwise empty
 };
 
-/// Forced decoding: how probable a model finds given translations.
+/// Forced decoding: computes how probable a model finds given translations.
 ///
 ///     dragoman::pipeline::Scorer scorer(model);
 ///     const double score = scorer.score({{"Guten Morgen!", "Good morning!", "greeting"}}).front().score;
@@ -61,8 +61,8 @@ class Scorer {
   Scorer(Scorer&&) noexcept;
   Scorer& operator=(Scorer&&) noexcept;
 
-  /// Returns one score per pair, in order. ScorerOptions::long_lines decides about pairs of more tokens than the model
-  /// takes. Error{kInterrupted} if `stop` asks.
+  /// Returns one score per pair, in order. ScorerOptions::long_lines decides about pairs with more tokens than the
+  /// model supports. Error{kInterrupted} after a stop request.
   std::vector<LineScore> score(std::vector<LinePair> pairs, const std::stop_token& stop = {});
 
  private:

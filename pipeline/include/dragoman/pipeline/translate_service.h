@@ -30,51 +30,51 @@ const core::OptionTable<LanguagePair>& language_table();
 /// The table has the keys `shortlist`, `shortlist_first` and `shortlist_best`.
 struct ShortlistSettings {
   static constexpr const char* kNone = "none";  ///< disables the model's own shortlist
-  /// A path that decoding::Shortlist::read() takes, or kNone for no shortlist. If it is empty, a single model uses its
-  /// own shortlist if it has one; an ensemble uses none.
+  /// A path that decoding::Shortlist::read() accepts, or kNone for no shortlist. If empty, a single model uses the
+  /// shortlist of its folder, if there is one; an ensemble uses none.
   std::string path{};
   bool none() const noexcept { return path.empty() || path == kNone; }
   decoding::ShortlistLimits limits{};
 };
 
-/// How texts are translated. Settings that `search` and `shortlist` leave unset come from the model folder, else from
-/// the program's defaults.
+/// How texts are translated. Settings that `search` and `shortlist` leave unset come from the model folder, otherwise
+/// from the program's defaults.
 struct TranslateOptions {
-  /// Its decoder may also be `mbr`: minimum Bayes risk.
+  /// The decoder may also be `mbr`: minimum Bayes risk.
   decoding::Search search{};
-  /// Whether the search defaults and the shortlist of the model's folder are left alone.
+  /// Whether to ignore the search defaults and the shortlist of the model's folder.
   bool ignore_model_defaults = false;
-  /// Fill Record::fields with scores, tokens, alignments and alternatives.
+  /// Whether to store scores, tokens, alignments and alternatives in Record::fields.
   bool details = false;
-  /// Whether texts are pieces of the source tokenizer with spaces between them, as PieceLines reads them. A piece that
-  /// the tokenizer lacks is the unknown token. The end is added as to text, unless it is the last piece. A prefix,
-  /// constraints and suppressed texts are text all the same. Not together with search.replace_unknown.
+  /// Whether texts are pieces of the source tokenizer, separated by spaces, as PieceLines reads them. A piece outside
+  /// the vocabulary is the unknown token. The end is added as for text, unless it is the last piece. A prefix,
+  /// constraints and suppressed texts remain plain text. Not together with search.replace_unknown.
   bool input_pieces = false;
-  /// Whether translations, alternatives included, are pieces of the target tokenizer with spaces between them: the
-  /// tokens of the hypothesis, its prefix included. Not together with search.replace_unknown.
+  /// Whether translations, including alternatives, are pieces of the target tokenizer, separated by spaces: the tokens
+  /// of the hypothesis, including its prefix. Not together with search.replace_unknown.
   bool output_pieces = false;
-  /// Attention of the best translations, in a pass of its own: into Record::fields with `details`, and into files.
+  /// The attention of the best translations, computed in a separate pass. It is stored in Record::fields with
+  /// `details`, and in files.
   AttentionSettings attention{};
-  /// A record may have its own.
+  /// A record may override them.
   LanguagePair languages{};
-  /// What every translation begins with, as text; docs/concepts/decoding.md says what that means inside of a word. A
-  /// record may have its own.
+  /// The text that every translation begins with. docs/concepts/decoding.md explains a prefix that ends inside a word.
+  /// A record may override it.
   std::string target_prefix{};
-  /// Texts that no translation may hold as they are tokenised, in front of it and behind a blank.
+  /// Texts that no translation may contain: as they are tokenised at the beginning of a text and after a space.
   std::vector<std::string> suppress{};
-  /// Terms that must be translated by certain others wherever they occur; for beam search. Glossary::read() makes one.
+  /// Terms with required translations, wherever they occur. Requires beam search. Glossary::read() creates one.
   std::shared_ptr<const Glossary> glossary{};
-  /// Texts that every translation must hold as whole words, in any order; for beam search.
+  /// Texts that every translation must contain as whole words, in any order. Requires beam search.
   std::vector<std::string> constraints{};
-  /// Whether records say nothing about their own translation: see RecordOptions.
+  /// Whether to ignore the fields by which records set options of their translation: see RecordOptions.
   bool ignore_line_options = false;
-  /// Read once per model: Model::shortlist().
+  /// Read once per model: see Model::shortlist().
   ShortlistSettings shortlist{};
-  /// A file of what unknown tokens become where search.replace_unknown is set, as UnknownDictionary::read() takes it;
-  /// empty: the source words themselves.
+  /// A file with replacements of unknown tokens for search.replace_unknown, as UnknownDictionary::read() accepts.
+  /// Empty: the source words replace them.
   std::string unknown_dictionary{};
-  /// Replaces the built-in strategies, for one that a plugin registered, and adds logits processors, as
-  /// decoding::SearchPlan has them.
+  /// Replace the built-in strategies by a registered one, and add logits processors: see decoding::SearchPlan.
   decoding::SearchPlan::MakeStrategy make_strategy{};
   decoding::SearchPlan::MakeProcessors make_further_processors{};
 
@@ -84,81 +84,83 @@ struct TranslateOptions {
   /// Returns the options of the search that runs: resolved() or, if the decoder is `mbr`, the search for its
   /// candidates.
   decoding::DecodingOptions searched(const decoding::Search& model_defaults) const;
-  /// Returns searched(). Throws an OptionError{kInvalidArgument} for values that make no sense, and for options that
-  /// this search does not look at, unless the model folder has the same values.
+  /// Returns searched(). Throws an OptionError{kInvalidArgument} for invalid values, and for options that this search
+  /// does not use, unless the model folder has the same values.
   decoding::DecodingOptions checked_search(const decoding::Search& model_defaults) const;
   /// Returns the search that the options describe for this model. Error{kInvalidArgument} if they are invalid.
   decoding::SharedSearch plan(const ModelView& model) const;
-  /// Where the decoder is `mbr`: what is done with the hypotheses of that search.
+  /// Returns the ranking of the search's hypotheses if the decoder is `mbr`, otherwise nullopt.
   std::optional<MbrRanking> mbr_ranking(const decoding::Search& model_defaults) const;
-  /// nullptr if they name none. Throws as UnknownDictionary::read().
+  /// Returns nullptr if the options name no dictionary. Throws as UnknownDictionary::read().
   std::shared_ptr<const UnknownDictionary> read_unknown_dictionary() const;
 };
 
-/// What is known of a record's translation while it is made. Valid during the call that it is given to.
+/// The part of an unfinished translation of a record that is known. Valid during the call that receives it.
 struct PartialRecord {
   std::uint64_t line = 0;
-  /// The prefix that the final translation is certain to have, in whole characters. Greedy search and sampling decide
-  /// token by token. A beam search decides the prefix that is common to all hypotheses that may yet win, so it advances
-  /// in leaps. With the decoder mbr, and after an unknown token that will be replaced, nothing is known before the
-  /// sentence is done.
+  /// The final prefix of the translation, in whole characters. Greedy search and sampling decide token by token. A beam
+  /// search decides the common prefix of all hypotheses that may still win, so it grows in leaps. With the decoder mbr,
+  /// and after an unknown token that will be replaced, nothing is known before the sentence is done.
   std::string_view text{};
-  /// The end of `text` that the last call did not have.
+  /// The end of `text` that is new since the last call.
   std::string_view more{};
-  /// For beam search: returns the rest of the leading hypothesis after `text`, which may change. It is computed when
-  /// called.
+  /// For beam search: returns the rest of the leading hypothesis after `text`, which may still change. Computed on
+  /// demand.
   std::function<std::string()> tail{};
 };
 
-/// One of the sentences, or parts for their length, that a record is translated in. Valid during the call.
+/// One of the sentences, or parts of a long sentence, in which a record is translated. Valid during the call.
 struct TranslatedSentence {
   std::uint64_t line = 0;
-  std::size_t index = 0;  ///< in the record, whose sentences end in any order
+  std::size_t index = 0;  ///< in the record; sentences may end in any order
   std::size_t count = 1;
   std::string_view translation{};
 };
 
-/// How one record is translated. Unless that is ignored, a record may change it by its own fields, which are keys of a
-/// JSON line: `source_language` and `target_language`, codes, where the model has a table of them; `target_prefix`, a
-/// text; `suppress`, a text or a list of texts, besides those of the search; `constraints`, a list of texts that the
-/// translation must hold, or of objects {source, target} that say so of sentences which hold the source, a target being
-/// a text or a list of texts any of which will do; `decoding`, an object with options of the search. What makes no
-/// sense there fails the record. Members that are unset have the values of the translator's options.
+/// How one record is translated. Unset members take the values of the translator's options. Unless ignore_line_options
+/// is set, fields of the record, which are keys of a JSON line, override them:
+/// - `source_language` and `target_language`: codes, if the model has a language table;
+/// - `target_prefix`: a text;
+/// - `suppress`: a text or a list of texts, in addition to those of the search;
+/// - `constraints`: a list. An entry is a text that the translation must contain, or an object {source, target}, which
+///   applies to sentences that contain the source. Its target is a text or a list of alternative texts;
+/// - `decoding`: an object with options of the search.
+/// An invalid field fails the record.
 struct RecordOptions {
-  /// Takes precedence over the search of the translator, or over `plan`; a record's `decoding` takes precedence over
+  /// Takes precedence over the search of the translator and over `plan`. A record's `decoding` takes precedence over
   /// it. With the decoder mbr, n_best is the number of translations, and the decoder and the options of mbr come from
   /// the translator. Submitting a record throws Error{kInvalidArgument} if the search is invalid.
   decoding::Search search{};
-  /// Replaces the translator's search. Any number of records and translators may share one.
+  /// Replaces the translator's search. Any number of records and translators may share a plan.
   decoding::SharedSearch plan{};
-  /// The hypotheses of the search are candidates, and what is returned are the best of them by expected utility. Goes
-  /// with `plan`: used only with one.
+  /// If set, the hypotheses of the search are candidates, and the best of them by expected utility are returned. Used
+  /// only with `plan`.
   std::optional<MbrRanking> mbr{};
   std::optional<bool> details{};
   /// As in TranslateOptions.
   std::optional<bool> input_pieces{};
   std::optional<bool> output_pieces{};
-  /// Not with `mbr`: it is of what the search finds best.
+  /// Not with `mbr`: it shows the hypothesis that the search ranks first.
   std::optional<AttentionSettings> attention{};
   std::optional<LanguagePair> languages{};
-  /// What each of its sentences' translations begins with. The record's own field is what the first one begins with.
+  /// The text that the translation of each sentence begins with. The record's field applies to the first sentence only.
   std::optional<std::string> target_prefix{};
-  /// What it must hold, and which terms it must use.
+  /// Texts that the translation must contain, and terms that it must use.
   std::optional<std::vector<std::string>> constraints{};
   std::shared_ptr<const Glossary> glossary{};
   std::optional<bool> ignore_line_options{};
-  /// Read if the search replaces unknown tokens.
+  /// Used if the search replaces unknown tokens.
   std::shared_ptr<const UnknownDictionary> unknown_dictionary{};
-  /// When it asks, the record ends with Error{kInterrupted}.
+  /// A stop request ends the record with Error{kInterrupted}.
   std::stop_token stop{};
-  /// Called by workers before the record is done, whenever more of its translation is known or its end may change. One
-  /// record has one call of on_partial or on_sentence at a time. Both must be quick and must not call the translator.
-  /// An exception ends the record with that error.
+  /// Called by workers before the record is done, whenever more of its translation is known or its end may change. For
+  /// one record, at most one call of on_partial or on_sentence is active. Both must be quick and must not call the
+  /// translator. An exception ends the record with that error.
   std::function<void(const PartialRecord&)> on_partial{};
-  /// Called in the same way with each sentence that is complete.
+  /// Called under the same rules with each complete sentence.
   std::function<void(const TranslatedSentence&)> on_sentence{};
-  /// Called once, before a record that did not fail is done: its translations as values, best first. Under the same
-  /// rules.
+  /// Called once under the same rules, before a record that did not fail is done: its translations as values, best
+  /// first.
   std::function<void(std::vector<Translation>)> on_translations{};
 };
 
@@ -166,21 +168,20 @@ struct RecordOptions {
 struct TranslatedRecord {
   Record record;
   bool split_for_length = false;
-  /// Whether it is a line of pieces with words that the source tokenizer does not have.
+  /// Whether the text was a line of pieces with words outside the source vocabulary.
   bool has_unknown_pieces = false;
-  /// Parts whose translation reached the length limit.
+  /// The number of parts whose translation reached the length limit.
   std::size_t parts_cut = 0;
-  /// Parts whose translation lacks a required term.
+  /// The number of parts whose translation lacks a required term.
   std::size_t parts_lacking_terms = 0;
-  /// Why there is no translation, unless the record itself is at fault.
+  /// The reason why there is no translation, unless the record itself is invalid.
   std::exception_ptr error;
 };
 
 class Translator;  // translator.h
 
-/// The service over Translator::submit(): hands on records in the order in which they came. Memory is bounded: a record
-/// enters only while less than kBytesInFlight of text is under way. A record for which the model's scores are not
-/// finite numbers fails.
+/// A service over Translator::submit() that passes records on in input order. Memory is bounded: a record enters only
+/// while less than kBytesInFlight of text is in flight. A record fails if the model's scores for it are not finite.
 class TranslateService final : public Service {
  public:
   static constexpr std::size_t kBytesInFlight = std::size_t{16} << 20;
@@ -188,10 +189,10 @@ class TranslateService final : public Service {
   TranslateService(const Model& model, const TranslateOptions& options);
   ~TranslateService() override;
 
-  /// Any number of runs at a time.
+  /// Any number of runs may be active at a time.
   void run(RecordSource& source, RecordSink& sink, std::stop_source stop) override;
 
-  /// Records whose text was cut into parts because it was too long, and translations that reached the length limit.
+  /// Counts the records whose text was split for its length, and the translations that reached the length limit.
   void add_counts(LineCounts& counts) const override;
   /// `first_token_ms_p50` and so on: see engine::Latencies.
   void add_figures(std::vector<std::pair<std::string, double>>& figures) const override;

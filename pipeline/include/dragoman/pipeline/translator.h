@@ -17,14 +17,14 @@
 
 namespace dragoman::pipeline {
 
-/// Text in, text out. dragoman.h has a smaller interface for programs that embed Dragoman.
+/// Translates texts and records. Programs that embed Dragoman may use the smaller interface in dragoman.h.
 ///
 ///     dragoman::pipeline::Model model("models/de-en");
 ///     dragoman::pipeline::Translator translator(model);
 ///     std::string english = translator.translate("Guten Morgen!");
 ///
-/// It is thread-safe: calls from any number of threads share the model's workers. A record may override the options.
-/// Throws core::Error.
+/// Thread-safe: calls from any number of threads share the model's workers. A record may override the options. Throws
+/// core::Error.
 class Translator {
  public:
   /// Settings that the options leave unset come from the model folder: with {.search = {.beam_size = 5}} a model keeps
@@ -36,20 +36,20 @@ class Translator {
 
   std::string translate(std::string_view text);
   std::string translate(std::string_view text, const RecordOptions& options);
-  /// One result per line, in order.
+  /// Returns one translation per line, in order.
   std::vector<std::string> translate(std::span<const std::string> lines);
   std::vector<std::string> translate(std::span<const std::string> lines, const RecordOptions& options);
-  /// With scores, tokens and alternatives in Record::fields if the options ask for details.
+  /// Translates records. If the options request details, Record::fields has scores, tokens and alternatives.
   std::vector<Record> translate(std::vector<Record> records);
   std::vector<Record> translate(std::vector<Record> records, const RecordOptions& options);
 
   /// Called once, by a worker of the engine. It must be quick, must not throw, and must not call the translator.
   using Done = std::function<void(TranslatedRecord)>;
-  /// Returns when the record is on its way; waits only where megabytes of records are. All that is under way when the
-  /// translator is destroyed ends with Error{kInterrupted}.
+  /// Queues a record and returns. Blocks only while megabytes of records are in flight. When the translator is
+  /// destroyed, everything in flight ends with Error{kInterrupted}.
   void submit(Record record, RecordOptions options, Done done);
-  /// The same with the result, or the error, in a future. What RecordOptions::stop, on_partial and on_sentence say
-  /// holds here and there: a request can be watched and cancelled by itself.
+  /// As above, with the result or the error in a future. RecordOptions::stop, on_partial and on_sentence apply here,
+  /// too, so that each request can be observed and cancelled.
   std::future<Record> submit(Record record, RecordOptions options = {});
   std::future<std::string> submit(std::string_view text, RecordOptions options = {});
 

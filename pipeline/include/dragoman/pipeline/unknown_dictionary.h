@@ -7,15 +7,14 @@
 
 namespace dragoman::pipeline {
 
-/// What stands for source words in the place of unknown tokens. Immutable; threads share it.
+/// Replacements of source words for unknown tokens. Immutable; threads may share it.
 class UnknownDictionary {
  public:
-  /// Reads lines of a source word, a tab, and what it becomes, which may be empty or of several words; gz and zst too.
-  /// Blank lines do not count; of a word that stands there twice the first line does. Error{kBadInput} with file and
-  /// line.
+  /// Reads lines with a source word, a tab and its replacement, which may be empty or have several words; gz and zst
+  /// too. Blank lines are ignored. If a word occurs twice, the first line applies. Error{kBadInput} with file and line.
   static UnknownDictionary read(const std::filesystem::path& path);
 
-  /// The word itself if it is not there.
+  /// Returns the replacement of a word, or the word itself if there is none.
   std::string_view look_up(std::string_view word) const;
   std::size_t size() const noexcept { return words_.size(); }
 
