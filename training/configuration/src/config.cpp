@@ -36,7 +36,7 @@ Json write_part(const Part& part, const core::OptionTable<Part>& table) {
   return json;
 }
 
-/// The keys that every model has are read here; the others are left for the model type to check.
+/// Reads the keys that all models share. The model type checks the others.
 ModelConfig read_model(const Json& tree, const std::string& where) {
   Json own = tree.is_null() ? Json::object() : tree;
   if (tree.is_string()) own = {{"type", tree}};
@@ -117,7 +117,7 @@ void check_together(const TrainingConfig& config, const std::string& where) {
                 ErrorCode::kBadInput,
                 "{}: data.maximum_length is {}, but the model takes {} source and {} target tokens", where,
                 config.data.maximum_length, config.model.maximum_source_length, config.model.maximum_target_length);
-  const bool sized = recipe.batch_tokens > 0;  // not by training.memory
+  const bool sized = recipe.batch_tokens > 0;  // not determined by training.memory
   core::require(!sized || config.data.maximum_length <= recipe.batch_tokens, ErrorCode::kBadInput,
                 "{}: a pair of data.maximum_length {} does not fit into training.batch_tokens {}", where,
                 config.data.maximum_length, recipe.batch_tokens);
@@ -157,7 +157,7 @@ namespace {
 TrainingConfig read_sections(const Json& tree, const std::string& where) {
   core::require(tree.is_object(), ErrorCode::kBadInput, "{}: a training configuration holds keys and values", where);
   OptionReader options(tree, where);
-  // What is mistyped comes first: it is often why something else is missing.
+  // Report mistyped keys first: they are often the reason why another key is missing.
   for (const char* key :
        {"output", "threads", "device", "model", "data", "training", "validation", "checkpoint", "logging"})
     options.has(key);
@@ -225,13 +225,13 @@ void check(const TrainingConfig& config) {
 
 namespace {
 
-/// Without the file, whose content is compared; null of one that has no kind.
+/// Without the file, whose content is compared. null if the kind is not specified.
 Json kind_of_tokenizer(const tokenizer::TokenizerSpec& spec) {
   if (spec.type.empty() && spec.options.empty()) return {};
   return {{"type", spec.type}, {"options", spec.options.get()}};
 }
 
-/// The same of embeddings.
+/// The same for embeddings.
 Json use_of_embeddings(const EmbeddingsConfig& config) {
   if (config.file.empty()) return {};
   return {{"tensor", config.tensor}, {"frozen", config.frozen}, {"scale", config.scale}};
@@ -260,9 +260,9 @@ Json keys_that_affect_results(const TrainingConfig& config) {
   tree["training"].erase("recompute");
   tree["training"].erase("memory");
   tree["training"].erase("device_memory");
-  // What is done about numbers that are not finite is nothing to a run that has none.
+  // The policy for non-finite values does not affect a run without such values.
   for (const char* key : {"on_non_finite", "non_finite_limit"}) tree["training"].erase(key);
-  // Where validations decide on learning rates, all that they find does.
+  // If validations determine learning rates, everything that affects a validation matters.
   if (recipe.schedule.kind == ScheduleKind::kPlateau)
     for (const char* key : {"samples", "tune", "patience"}) tree["validation"].erase(key);
   else

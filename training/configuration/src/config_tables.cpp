@@ -23,7 +23,7 @@ void write_device_memory(const TrainConfig& config, Json& json) {
   json["device_memory"] = as_size(config.device_memory);
 }
 
-/// A number, or "auto", which `memory` is for.
+/// Reads a number, or "auto", for which `memory` is the limit.
 void read_batch_tokens(OptionReader& recipe, TrainConfig& config) {
   constexpr std::int64_t kMax = std::int64_t{1} << 30;
   if (const Json& value = recipe.subtree("batch_tokens"); !value.is_null()) {
@@ -44,7 +44,7 @@ void write_batch_tokens(const TrainConfig& config, Json& json) {
   write_memory(config, json);
 }
 
-/// All but int8, in which there are no gradients.
+/// Returns all number types except int8, which has no gradients.
 std::vector<std::pair<std::string_view, tensor::ComputeChoice>> training_choices() {
   std::vector<std::pair<std::string_view, tensor::ComputeChoice>> choices;
   for (const auto& [name, choice] : tensor::kComputeChoices)

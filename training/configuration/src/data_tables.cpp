@@ -26,7 +26,7 @@ void read_validation_texts(OptionReader& data, DataConfig& config) {
   if (data.has("validation")) config.validation = read_texts(data, "validation", false);
 }
 
-/// Phases follow the texts in the configuration of the data, since they weight them.
+/// Reads phases, which follow the texts in the configuration because they weight them.
 void read_phases_of(OptionReader& data, DataConfig& config) {
   config.phases = read_phases(data, parts_of(config.train).size());
 }
@@ -35,7 +35,7 @@ void write_phases(const DataConfig& config, Json& json) {
   if (!config.phases.empty()) json["phases"] = to_json(config.phases);
 }
 
-/// FILE, or {file: FILE, type: NAME, options: {...}}.
+/// Reads FILE, or {file: FILE, type: NAME, options: {...}}.
 tokenizer::TokenizerSpec read_tokenizer(OptionReader& parent, std::string_view key) {
   const Json& tree = parent.subtree(key);
   if (tree.is_string()) return {.file = tree.get<std::string>()};
@@ -52,7 +52,7 @@ tokenizer::TokenizerSpec read_tokenizer(OptionReader& parent, std::string_view k
 
 void read_tokenizer_configs(OptionReader& data, DataConfig& config) {
   const Json& tree = data.subtree("tokenizer");
-  if (tree.is_null()) return;  // those of model.from
+  if (tree.is_null()) return;  // the tokenizers of model.from
   data.check(
       tree.is_string() || tree.is_object(), "tokenizer",
       "is missing: name the tokenizer.json that `dragoman learn-bpe` wrote, or one for source and one for target");
@@ -82,7 +82,7 @@ void write_tokenizer_configs(const DataConfig& config, Json& json) {
   json["tokenizer"] = source == target ? source : Json{{"source", source}, {"target", target}};
 }
 
-/// FILE, or {file: FILE, tensor: NAME, frozen: BOOL, scale: X}.
+/// Reads FILE, or {file: FILE, tensor: NAME, frozen: BOOL, scale: X}.
 EmbeddingsConfig read_embeddings(OptionReader& parent, std::string_view side) {
   EmbeddingsConfig config;
   if (!parent.has(side)) return config;

@@ -59,13 +59,13 @@ Keys keys_of(const ScheduleOptions& options) {
       keys.insert({"final_learning_rate", "decay", "decay_shape"});
       break;
     default:
-      // Those that have none never said so: configurations that name one stay valid.
+      // Schedules without a final rate have never rejected the key: configurations that contain it stay valid.
       keys.insert("final_learning_rate");
   }
   return keys;
 }
 
-/// Keys that are not as they would be without being named, though nothing reads them.
+/// Rejects keys that differ from their defaults although nothing uses them.
 void refuse_idle(const Json& given, const Json& defaults, const Keys& used, const std::string& where,
                  std::string_view group, std::string_view type) {
   for (const auto& [key, value] : given.items())

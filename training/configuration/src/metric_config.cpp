@@ -37,7 +37,7 @@ const ValidationMetric* built_in(std::string_view name) {
   return found == kBuiltIn.end() ? nullptr : &found->second;
 }
 
-/// A line for a shell, or a list of words for none.
+/// Reads a command: a line for a shell, or a list of arguments without one.
 std::vector<std::string> read_command(OptionReader& reader) {
   const Json& value = reader.subtree("command");
   if (value.is_string()) return {value.get<std::string>()};
@@ -51,7 +51,7 @@ std::vector<std::string> read_command(OptionReader& reader) {
   return words;
 }
 
-/// Names are keys of metrics.jsonl, where others stand as well, and titles in reports.
+/// Names are keys of metrics.jsonl, which has other keys, too, and titles in reports.
 bool is_free_name(std::string_view name) {
   const auto plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
@@ -100,7 +100,7 @@ Json external_json(const ExternalMetric& external) {
           {"on_failure", external.failure == MetricFailure::kStop ? "stop" : "warn"}};
 }
 
-/// Loss and perplexity are measured in any case.
+/// Loss and perplexity are always measured.
 const MetricChoice* find_metric(const std::vector<MetricChoice>& metrics, std::string_view name) {
   static const MetricChoice loss{.kind = ValidationMetric::kLoss};
   static const MetricChoice perplexity{.kind = ValidationMetric::kPerplexity};
@@ -117,7 +117,7 @@ void read_list(OptionReader& options, ValidationConfig& config) {
   config.metrics.clear();
   for (const Json& item : list) {
     MetricChoice metric = read_metric(options, item);
-    if (!metric.decodes()) continue;  // reported anyway
+    if (!metric.decodes()) continue;  // always reported
     const bool again = std::ranges::find(config.metrics, metric.name(), &MetricChoice::name) != config.metrics.end();
     options.check(!again, "metrics", fmt::format("holds {} twice", metric.name()));
     config.metrics.push_back(std::move(metric));

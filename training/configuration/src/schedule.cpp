@@ -9,12 +9,12 @@
 namespace dragoman::training {
 namespace {
 
-/// How far from the end of the warm-up to the last update, 0 to 1.
+/// Returns the progress from the end of the warm-up to the last update, 0 to 1.
 double progress_after_warmup(double update, double warmup, double updates) {
   return updates > warmup ? std::min(1.0, (update - warmup) / (updates - warmup)) : 1.0;
 }
 
-/// The share of p - f that a triangle wave from peak to peak has `since` updates behind a peak.
+/// Returns the share of p - f of a triangle wave, `since` updates after a peak.
 double share_of_cycle(double since, const ScheduleOptions& options) {
   const double position = since / static_cast<double>(options.cycle);
   const double height = std::abs(1 - 2 * (position - std::floor(position)));

@@ -12,7 +12,7 @@
 
 namespace dragoman::training {
 
-// Ranges of numbers that several tables have.
+// Ranges of numbers that several tables use.
 inline constexpr core::NumberRange<std::int64_t> kCount{.least = 0, .most = kMany};
 inline constexpr core::NumberRange<std::int64_t> kAtLeastOne{.least = 1, .most = kMany};
 inline constexpr core::NumberRange<std::int32_t> kLength{.least = 2, .most = 65536};
@@ -20,7 +20,7 @@ inline constexpr core::NumberRange<double> kProbability{.least = 0, .most = 1};
 inline constexpr core::NumberRange<double> kDecay{.least = 0, .most = 1, .most_included = false};
 inline constexpr core::NumberRange<double> kNotNegative{.least = 0, .most = 1e30};
 
-/// SIZE as text, or 0, which is `none`.
+/// Reads SIZE as text, or 0, which is written as `none`.
 inline std::uint64_t read_size(core::OptionReader& options, const char* key, std::string_view none) {
   const core::Json& value = options.subtree(key);
   if (value.is_null() || value == 0) return 0;

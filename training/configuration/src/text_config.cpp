@@ -22,7 +22,7 @@ constexpr core::NumberRange<double> kPhaseWeight{.least = 0, .most = 1000};
 constexpr core::NumberRange<double> kTemperature{.least = 0, .most = 1000, .least_included = false};
 constexpr core::NumberRange<std::int64_t> kPhaseEnd{.least = 1, .most = std::int64_t{1} << 40};
 
-/// One path or a list of them.
+/// Reads one path or a list of paths.
 std::vector<std::string> read_paths(OptionReader& options, std::string_view key) {
   const Json& value = options.subtree(key);
   std::vector<std::string> paths;
@@ -41,7 +41,7 @@ Json paths_to_json(const std::vector<std::string>& names) {
   return names.size() == 1 ? Json(names.front()) : Json(names);
 }
 
-/// A list of numbers, one for each of `count` things.
+/// Reads a list of numbers, one per item of `count`.
 std::vector<double> read_weights(OptionReader& options, std::size_t count, const core::NumberRange<double>& range,
                                  std::string_view what) {
   std::vector<double> weights;
@@ -57,7 +57,7 @@ std::vector<double> read_weights(OptionReader& options, std::size_t count, const
   return weights;
 }
 
-/// The files of both sides and, of a text that is trained on, of their alignments.
+/// Reads the files of both sides and, for training, of their alignments.
 ParallelCorpusConfig read_parallel_files(OptionReader& options, bool training) {
   ParallelCorpusConfig pair{.source = read_paths(options, "source"), .target = read_paths(options, "target")};
   if (training && options.has("alignment")) pair.alignment = read_paths(options, "alignment");
@@ -171,14 +171,14 @@ Json text_to_json(const CorpusPart& text) {
   return json;
 }
 
-/// Whether there is nothing in it but the files of both sides, and weights.
+/// Returns whether the tree contains only the files of both sides, and weights.
 bool is_plain(const Json& tree) {
   for (const char* key : {"tsv", "jsonl", "weight", "tag", "source_language", "target_language"})
     if (tree.contains(key)) return false;
   return true;
 }
 
-/// How often standard input is named.
+/// Returns how many times standard input is named.
 std::size_t pipes_of(const ParallelCorpusConfig& pair) {
   std::size_t pipes = 0;
   for (const CorpusPart& text : parts_of(pair))

@@ -15,7 +15,7 @@ using core::Option;
 using core::OptionReader;
 using core::OptionTable;
 
-/// A number of updates, `epoch`, or {epochs: N}.
+/// Reads a number of updates, `epoch`, or {epochs: N}.
 void read_every(OptionReader& options, ValidationConfig& config) {
   const Json& value = options.subtree("every");
   if (value.is_null()) return;
@@ -54,7 +54,7 @@ OptionTable<SampleConfig> sample_table() {
       .number("random", &Config::random, kSamples, "N", "drawn anew at every validation");
 }
 
-/// A number, as ever, or {first: N, random: N}, with which they are recorded, too.
+/// Reads a number, or {first: N, random: N}, which also records the samples.
 void read_samples(OptionReader& options, ValidationConfig& config) {
   const Json& value = options.subtree("samples");
   if (value.is_null()) return;
@@ -81,7 +81,7 @@ void write_samples(const ValidationConfig& config, Json& json) {
   sample_table().write(samples, json["samples"]);
 }
 
-/// {alpha: [X, ...], beam_size: [N, ...]}
+/// Reads {alpha: [X, ...], beam_size: [N, ...]}.
 void read_tune(OptionReader& options, ValidationConfig& config) {
   if (!options.has("tune")) return;
   OptionReader reader = options.child("tune");

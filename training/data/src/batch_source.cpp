@@ -39,7 +39,7 @@ std::vector<double> WindowMaker::weights_of(std::size_t phase) const {
 std::vector<WindowMaker::BlockUse> WindowMaker::order_of_epoch(std::int64_t epoch, std::size_t phase) const {
   const std::vector<double> weights = weights_of(phase);
   std::vector<BlockUse> uses;
-  // Of the pairs of a text up to a block: shares are rounded over the whole text.
+  // For each text, the number of pairs up to a block: shares are rounded over the whole text.
   std::vector<double> before(weights.size());
   for (std::size_t block = 0; block < corpus_->blocks(); ++block) {
     const std::size_t text = corpus_->text_of_block(block);
@@ -132,9 +132,9 @@ std::unique_ptr<BatchWindow> WindowMaker::make(const WindowKey& key, core::Execu
   return window;
 }
 
-// --- what is made ahead ---
+// --- creating windows ahead ---
 
-/// A window in the making.
+/// A window that is being created.
 struct BatchSource::Ahead {
   WindowKey key;
   std::unique_ptr<BatchWindow> window;
@@ -147,7 +147,7 @@ struct BatchSource::Ahead {
 
 BatchSource::BatchSource(const TrainingConfig& config, const Corpus& corpus, core::Executor& executor)
     : config_(&config), maker_(config, corpus), executor_(&executor) {
-  // Found now rather than when the phase begins, which may be days later.
+  // Reported now rather than when the phase begins, possibly days later.
   for (std::size_t phase = 0; phase < std::max<std::size_t>(config.data.phases.size(), 1); ++phase)
     core::require(maker_.pairs_of_epoch(phase) > 0, ErrorCode::kBadInput,
                   "{}: an epoch has no pair, since the pairs of each text times its weight are none when they are "
@@ -169,7 +169,7 @@ void BatchSource::start_ahead(const WindowKey& key) {
       ahead->error = std::current_exception();
     }
   });
-  // Without a thread it is made when it is needed.
+  // Without a thread, the window is created when it is needed.
   if (!ahead->thread) ahead_.reset();
 }
 
@@ -195,7 +195,7 @@ void BatchSource::load(std::int64_t window, std::int64_t first_batch) {
   WindowKey key = key_;
   key.window = window;
   loaded_.push_back({.window = window, .first_batch = first_batch, .content = take(key)});
-  // The one behind it; of a corpus in memory the next epoch, as far as it is known.
+  // The next window. For a corpus in memory this is the next epoch, as far as it is known.
   WindowKey next = key;
   if (++next.window == windows_) next = {.epoch = key.epoch + 1, .phase = key.phase, .window = 0};
   if (next.window == 0) next.phase = std::max(key.phase, phase_of(config_->data.phases, next.epoch, 0));
@@ -277,7 +277,7 @@ void BatchSource::advance(TrainingState& state, std::int64_t batches) const {
   ++state.epoch;
 }
 
-/// Of a batch that the epoch has.
+/// Stores the window of a batch that the epoch has.
 void BatchSource::note_window(TrainingState& state) const {
   const Loaded& last = loaded_.back();
   const bool comes_next = state.batch >= last.end();

@@ -19,8 +19,8 @@ std::vector<std::uint32_t> all_pairs(const EncodedPairs& pairs) {
   return order;
 }
 
-/// The pairs of an epoch in order: each as often as the weight of its part says, and of what is left of a weight so
-/// large a share of the part, which is drawn anew for each epoch.
+/// Returns the pairs of an epoch in order. Each pair occurs as often as the weight of its part specifies. The
+/// fractional part of the weight selects that share of the part, drawn again in each epoch.
 std::vector<std::uint32_t> pairs_of_epoch(const EncodedPairs& pairs, const BatchOptions& options, std::uint64_t epoch) {
   if (pairs.parts.empty()) return all_pairs(pairs);
   std::vector<std::uint32_t> order;
@@ -41,23 +41,23 @@ std::vector<std::uint32_t> pairs_of_epoch(const EncodedPairs& pairs, const Batch
   return order;
 }
 
-/// Stable, so that pairs of equal lengths stay in their random order.
+/// The sort is stable, so that pairs of equal lengths keep their random order.
 void sort_by_length(const EncodedPairs& pairs, std::span<std::uint32_t> order) {
   std::ranges::stable_sort(order, std::less<>(),
                            [&](std::uint32_t i) { return std::tuple(pairs.source.length(i), pairs.target.length(i)); });
 }
 
-/// How much is missing up to a multiple of `bucket`.
+/// Returns the difference to the next multiple of `bucket`.
 std::int64_t missing(std::int64_t n, std::int64_t bucket) {
   return (bucket - n % bucket) % bucket;
 }
 
-/// What part i of `parts` as equal parts of n as can be has.
+/// Returns the size of part i if n is divided into `parts` parts that are as equal as possible.
 std::size_t share_of(std::int64_t n, std::int64_t parts, std::int64_t i) {
   return static_cast<std::size_t>((i + 1) * n / parts - i * n / parts);
 }
 
-/// The length of the longest sequence; at least 2.
+/// Returns the length of the longest sequence, at least 2.
 std::int64_t longest(const std::vector<std::int32_t>& offsets) {
   std::int32_t most = 2;
   for (std::size_t b = 0; b + 1 < offsets.size(); ++b) most = std::max(most, offsets[b + 1] - offsets[b]);
@@ -143,7 +143,7 @@ void Batch::assign(const EncodedPairs& pairs, std::span<const std::uint32_t> whi
   fill_up(decoder_start, bucket);
 }
 
-/// `links` as EncodedPairs has them.
+/// Appends `links`, which have the form of EncodedPairs::links.
 void Batch::append_links(std::span<const std::int32_t> links, std::int32_t target_tokens) {
   std::size_t i = 0;
   for (std::int32_t token = 0; token < target_tokens; ++token) {
@@ -157,7 +157,7 @@ void Batch::fill_up(std::int32_t decoder_start, std::int64_t bucket) {
   const auto target = static_cast<std::int64_t>(target_.size());
   const std::int64_t longest_source = longest(source_offsets_);
   const std::int64_t longest_target = longest(target_offsets_);
-  // Each filler has a token on both sides; so many more that none becomes too long.
+  // Each filler pair has at least one token per side, and there are enough of them that none is too long.
   std::int64_t fillers = missing(static_cast<std::int64_t>(source_offsets_.size()) - 1, bucket);
   const auto source_rows = [&] { return fillers + missing(source + fillers, bucket); };
   const auto target_rows = [&] { return fillers + missing(target + fillers, bucket); };

@@ -30,14 +30,14 @@ constexpr std::string_view kIndexName = "index.json";
 constexpr std::string_view kBlockPrefix = "block-";
 constexpr std::string_view kBlockSuffix = ".bin";
 constexpr std::uint64_t kLargestIndex = std::uint64_t{1} << 30;
-/// More than any text has, and sums of such numbers do not overflow.
+/// More than any text has; sums of such values do not overflow.
 constexpr std::uint64_t kMaxOfBlock = std::uint64_t{1} << 40;
 
 std::string block_name(std::size_t i) {
   return fmt::format("{}{:06}{}", kBlockPrefix, i, kBlockSuffix);
 }
 
-/// Whether it is the name of a block or of the index, finished or not.
+/// Returns whether a name belongs to a block or to the index, complete or not.
 bool is_name_of_blocks(std::string_view name) {
   if (name.ends_with(core::kPartialSuffix)) name.remove_suffix(core::kPartialSuffix.size());
   if (name == kIndexName) return true;
@@ -58,7 +58,7 @@ void append_number(std::string& bytes, Number number) {
   bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
-/// Takes bytes from the front; Error if there are not so many.
+/// Takes bytes from the front. Error if there are too few.
 class BytesReader {
  public:
   BytesReader(std::string_view bytes, const std::string& where) : bytes_(bytes), where_(&where) {}
@@ -127,7 +127,7 @@ Json to_json(const LengthCounts& lengths) {
   return list;
 }
 
-/// Of as many sequences as there are pairs.
+/// Reads the lengths of `pairs` sequences.
 LengthCounts read_lengths(core::OptionReader& reader, const char* key, std::uint64_t pairs) {
   constexpr const char* kDemand = "must be a list of [length, count] of all pairs";
   LengthCounts lengths;
@@ -221,7 +221,7 @@ std::vector<const LineList*> lines_of_block(const EncodedBlock& block) {
   return {&block.source_text, &block.target_text, &block.alignment_text};
 }
 
-/// Batches take them as they are.
+/// Checks links, because batches do not.
 void require_links(const EncodedBlock& block, const std::string& where) {
   for (std::size_t i = 0; i < block.links.size(); ++i) {
     const auto links = block.links[i];
@@ -310,7 +310,7 @@ void remove_blocks(const fs::path& folder) noexcept {
       if (is_of_blocks(entry)) fs::remove(entry, ignored);
     fs::remove(folder, ignored);  // refused by the system unless it is empty
   } catch (const std::exception&) {
-    // What cannot be removed now stays as it is; destructors call this.
+    // Files that cannot be removed now remain; destructors call this.
   }
 }
 
@@ -406,7 +406,7 @@ EncodedBlock BlockStore::restore(std::size_t block, const std::string& why) cons
   try {
     core::write_file(file, bytes);
   } catch (const core::Error& error) {
-    // Nothing is lost: a full disk, or another process of the job that is at the same.
+    // Nothing is lost: the disk is full, or another process of the job writes the same file.
     core::log(log_, core::LogLevel::kWarning, fmt::format("{}; the block is used all the same", error.what()));
   }
   return made;

@@ -25,10 +25,10 @@ using core::Json;
 constexpr std::size_t kBlockLines = 4096;
 /// Lines that one task encodes.
 constexpr std::int64_t kTaskLines = 64;
-/// A block has so large a part of the budget: a window of eight in use and one that is read are half of it.
+/// The share of a block in the budget: a window of eight blocks in use and one being read take half of it.
 constexpr std::uint64_t kBlocksOfBudget = 32;
 
-/// What tells a file from another one without reading it.
+/// Returns the properties that distinguish a file without reading it.
 Json identity_of(const std::string& path) {
   std::error_code error;
   const auto size = fs::file_size(path, error);
@@ -56,7 +56,7 @@ Json identity_of(const corpus::PairFile& file) {
   return json;
 }
 
-/// Whether the content of all files can be told from another one's: that of a pipe cannot.
+/// Returns whether the properties of all files identify their content. The content of a pipe cannot be identified.
 bool are_told_apart(const std::vector<CorpusPart>& texts) {
   const auto is_told = [](const std::string& path) {
     std::error_code ignored;
@@ -69,7 +69,7 @@ bool are_told_apart(const std::vector<CorpusPart>& texts) {
   return true;
 }
 
-/// Of all that blocks are a function of.
+/// Returns the identity of everything that blocks depend on.
 Json identity_of(const std::vector<CorpusPart>& texts, const CorpusOptions& options, const PairEncoder& encoder) {
   Json list = Json::array();
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -88,14 +88,14 @@ Json identity_of(const std::vector<CorpusPart>& texts, const CorpusOptions& opti
 
 enum class PairFate : std::uint8_t { kKept, kEmpty, kTooLong };
 
-/// What a block holds besides the tokens of its pairs.
+/// The optional contents of a block, besides the tokens of its pairs.
 struct BlockContent {
   bool text = false;
   bool links = false;
 };
 
-/// Adds a pair to a block unless it is left out. Alone in saying what a block holds: one that is made anew must have
-/// the bytes that it had.
+/// Adds a pair to a block unless it is left out. Only this function determines the content of a block, because a
+/// rebuilt block must have the same bytes.
 PairFate add_pair(const PairEncoder& encoder, BlockContent content, const PairLines& lines, const PairSequences& pair,
                   EncodedBlock& block) {
   if (pair.source.empty() || pair.target.empty()) return PairFate::kEmpty;
@@ -110,7 +110,7 @@ PairFate add_pair(const PairEncoder& encoder, BlockContent content, const PairLi
   return PairFate::kKept;
 }
 
-/// The lines of a pair of a text that has alignments, or has not.
+/// Returns the lines of a pair, with the alignment if the text has alignments.
 PairLines lines_of(std::string_view source, std::string_view target, std::string_view alignment, bool aligned) {
   return {source, target, aligned ? std::optional(alignment) : std::nullopt};
 }
@@ -119,14 +119,14 @@ bool is_aligned(const CorpusPart& text) {
   return std::ranges::any_of(text.files, &corpus::PairFile::aligned);
 }
 
-/// Whether the blocks of an index, which may be damaged, are of places that there are.
+/// Returns whether the blocks of an index, which may be damaged, refer to existing texts.
 bool are_of_texts(const std::vector<BlockInfo>& blocks, const std::vector<CorpusPart>& texts) {
   return std::ranges::all_of(blocks, [&](const BlockInfo& block) {
     return block.text < texts.size() && block.file < texts[block.text].files.size() && block.line > 0;
   });
 }
 
-/// Of the texts as they are now: they may have changed since.
+/// Rebuilds a block from the current texts, which may have changed.
 EncodedBlock make_anew(const std::vector<CorpusPart>& texts, const PairEncoder& encoder, BlockContent content,
                        const BlockInfo& info) {
   corpus::PairReader reader(texts.at(info.text).files.at(info.file));
@@ -146,12 +146,12 @@ EncodedBlock make_anew(const std::vector<CorpusPart>& texts, const PairEncoder& 
 struct UsualPair {
   const SequenceList& source;
   const SequenceList& target;
-  const SequenceList& links;  ///< empty: no text has any
+  const SequenceList& links;  ///< empty: no text has links
   std::size_t index;
 };
 
-/// Appends a pair as an epoch sees it: an over-long side is the usual one, and with links, which are about both sides,
-/// the other is, too.
+/// Appends a pair of an epoch. A side that is too long is replaced by the one without draws; with links, which refer to
+/// both sides, both sides are replaced.
 void append_drawn(const PairEncoder& encoder, const PairSequences& drawn, const UsualPair& usual, EncodedPairs& pairs) {
   const bool linked = usual.links.size() > 0;
   const bool whole = linked && encoder.is_too_long(drawn);
@@ -208,18 +208,18 @@ std::vector<double> weights_by_temperature(const std::vector<std::uint64_t>& pai
   return weights;
 }
 
-/// What is between two lines of a corpus that is read.
+/// The state between two lines while a corpus is read.
 struct Corpus::Reading {
   std::size_t text = 0;
   std::size_t file = 0;
   std::optional<corpus::PairReader> reader;
   bool aligned = false;  ///< whether the text has alignments
-  /// Lines that wait to be encoded, and the number of the first one.
+  /// Lines that are to be encoded, and the number of the first one.
   std::vector<std::string> source, target, alignment;
   std::uint64_t first_line = 1;
   std::uint64_t hash = core::kFingerprintOfNothing;
-  /// The pairs of the block that grows (without a budget there is one for all), and blocks that are complete, until
-  /// they are too many and go to `folder`.
+  /// The pairs of the current block (without a budget, the only block), and complete blocks, until they exceed the
+  /// budget and are written to `folder`.
   EncodedBlock block{};
   BlockInfo info{};
   std::vector<std::pair<EncodedBlock, BlockInfo>> complete{};
@@ -233,7 +233,7 @@ struct Corpus::Reading {
   void close_block(const CorpusOptions& options);
 };
 
-/// The block goes to disk as soon as one has.
+/// A complete block goes to disk if an earlier one has.
 void Corpus::Reading::close_block(const CorpusOptions& options) {
   if (options.memory == 0 || block.size() == 0) return;
   if (writer) {
@@ -358,7 +358,7 @@ void Corpus::encode_lines(Reading& reading, core::Executor& executor) {
   reading.alignment.clear();
 }
 
-/// Of a text without alignments every error is the tokenizer's.
+/// For a text without alignments, every error is an error of the tokenizer.
 void Corpus::encode_line(const Reading& reading, std::size_t line, PairSequences& pair, std::string& problem) const {
   const PairLines lines = reading.lines(line);
   if (!lines.alignment) {
@@ -393,7 +393,7 @@ void Corpus::append_pair(Reading& reading, std::size_t line, const PairSequences
   if (options_.memory > 0 && block.bytes() >= options_.memory / kBlocksOfBudget) reading.close_block(options_);
 }
 
-/// All that was read fits into memory.
+/// Takes the pairs if everything fits into memory.
 void Corpus::take_pairs(Reading& reading) {
   if (options_.memory == 0) reading.complete.emplace_back(std::move(reading.block), reading.info);
   for (auto& [block, info] : reading.complete) {
@@ -430,7 +430,7 @@ void Corpus::take_blocks(BlockIndex index, const fs::path& folder) {
     source_tokens_ += block.source_tokens;
     target_tokens_ += block.target_tokens;
   }
-  // Copies: the corpus may have moved by then.
+  // Copies: the corpus may have been moved by then.
   const auto rebuild = [texts = texts_, encoder = PairEncoder(*encoder_), aligned = aligned_](const BlockInfo& info) {
     return make_anew(texts, encoder, {encoder.keeps_text(), aligned}, info);
   };

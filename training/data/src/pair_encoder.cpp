@@ -19,7 +19,7 @@ namespace {
 using tokenizer::EncodeOptions;
 using tokenizer::EncodingMode;
 
-/// The 64-bit seed of one epoch's draws of one side.
+/// Returns the 64-bit seed of the draws of one epoch and one side.
 std::uint64_t draw_seed(std::uint64_t seed, std::int64_t epoch, std::uint64_t side) {
   const core::RandomBlock block =
       core::random_block(seed, random_streams::kSegmentation + side, static_cast<std::uint64_t>(epoch));
@@ -31,7 +31,7 @@ EncodingMode mode_of(const CorpusOptions& options) {
   return options.subword_sampling.on ? EncodingMode::kSample : EncodingMode::kExact;
 }
 
-/// Empty if there are no ids.
+/// Returns an empty sequence if there are no ids.
 std::vector<std::int32_t> framed(std::vector<std::int32_t> ids, const SequenceFrame& frame) {
   if (ids.empty()) return ids;
   ids.insert(ids.begin(), frame.prefix.begin(), frame.prefix.end());
@@ -46,7 +46,7 @@ std::vector<std::int32_t> ids_of(const std::vector<tokenizer::Piece>& pieces) {
   return ids;
 }
 
-/// The places of the pieces of each unit that links number.
+/// Returns the indices of the pieces of each unit that links refer to.
 std::vector<std::vector<std::int32_t>> places_of_units(std::string_view line,
                                                        const std::vector<tokenizer::Piece>& pieces,
                                                        AlignmentUnits units, std::size_t prefix) {
@@ -71,7 +71,7 @@ PairEncoder::PairEncoder(TokenizerPair tokenizers, const CorpusOptions& options)
   if (draws()) require_draws();
 }
 
-/// Before hours of reading: who cannot draw says so.
+/// Reports a tokenizer that cannot draw before hours of reading.
 void PairEncoder::require_draws() const {
   for (const auto* tokenizer : {tokenizers_.source.get(), tokenizers_.target.get()}) {
     try {
@@ -122,7 +122,7 @@ PairSequences PairEncoder::encode_aligned(const PairLines& lines, const Sequence
   const auto targets = places_of_units(lines.target, target, options_.alignment_units, target_frame.prefix.size());
   const corpus::Links units = corpus::parse_pharaoh(*lines.alignment, static_cast<std::int64_t>(sources.size()),
                                                     static_cast<std::int64_t>(targets.size()));
-  // Nobody wants those of an over-long pair, and endless words would have endless numbers of them.
+  // Links of a pair that is too long are not used, and endless words would have endless numbers of them.
   if (is_too_long(result)) return result;
   std::vector<std::pair<std::int32_t, std::int32_t>> links;
   for (const corpus::Link& link : units)

@@ -17,7 +17,7 @@
 namespace dragoman::training {
 namespace {
 
-/// What stands around the pairs of each text: the tags of its languages, and its own in front of the source.
+/// Returns the tags of the pairs of each text: the tags of its languages, and its own tag before the source.
 std::vector<formats::SequenceTags> tags_of_texts(const RunParts& run, const ParallelCorpusConfig& texts) {
   std::vector<formats::SequenceTags> tags;
   for (const CorpusPart& text : parts_of(texts)) {
@@ -77,8 +77,8 @@ std::unique_ptr<Corpus> read_corpus(const RunParts& run, std::string_view what, 
   return corpus;
 }
 
-/// Of a corpus that goes to disk each process has the same blocks, and one at a time may make them. So rank 0 comes
-/// first, then one process of every other machine, which finds them there or makes its own, and then all others.
+/// If a corpus is on disk, every process uses the same blocks, and one process at a time may create them. So rank 0 is
+/// first, then one process of every other machine, which finds them or creates its own, and then all others.
 void read_training_data(RunParts& run, StartMode mode, const std::stop_token& stop) {
   CorpusOptions options = training_corpus_options(run);
   options.same_pipes = mode != StartMode::kFresh || !run.ranks->leads();
@@ -91,7 +91,8 @@ void read_training_data(RunParts& run, StartMode mode, const std::stop_token& st
   if (!run.train) read();
 }
 
-/// The configuration with what is left to the machine as it is on this one, so that a run goes on so.
+/// Returns the configuration with machine-dependent settings resolved for this machine, so that a run continues with
+/// them.
 TrainingConfig resolved(TrainingConfig config, const runtime::Runtime& runtime) {
   check(config);
   const tensor::Device device = runtime.device(config.device);
@@ -119,7 +120,7 @@ std::unique_ptr<tensor::Context> make_training_context(const runtime::Runtime& r
   return context;
 }
 
-/// A sink is called once at a time, and the thread that reads blocks ahead has something to say, too.
+/// Serialises the calls of the log sink, because the thread that reads blocks ahead also logs.
 TrainerEnvironment with_serial_log(TrainerEnvironment environment) {
   if (!environment.log) return environment;
   environment.log = [sink = std::move(environment.log), mutex = std::make_shared<std::mutex>()](
@@ -130,7 +131,7 @@ TrainerEnvironment with_serial_log(TrainerEnvironment environment) {
   return environment;
 }
 
-/// Who leads has made sure of the folder before others look at it.
+/// The leading process prepares the folder before the others use it.
 RunFolder open_folder(const TrainingConfig& config, StartMode mode, collective::Collective& ranks) {
   if (!ranks.leads()) ranks.barrier();
   return RunFolder(config.output, mode, ranks.leads());
@@ -157,7 +158,7 @@ void check_shares(const RunParts& run) {
                     batches, processes));
 }
 
-/// A model that was trained with tables for other pieces goes on so.
+/// A model that was trained with tables for other pieces continues with them.
 void check_tokenizers(const RunParts& run, StartMode mode) {
   const DataConfig& data = run.config.data;
   const auto is_of_start = [&](const tokenizer::TokenizerSpec& tokenizer) {
@@ -178,19 +179,19 @@ void check_guidance(const RunParts& run) {
                 config.model.type);
 }
 
-/// What is there besides the step of a batch.
+/// Returns the memory in use besides the step of a batch.
 MemoryUse memory_use(const RunParts& run) {
   const auto bytes_of = [](const nn::ParameterStore& store) {
     return static_cast<std::uint64_t>(store.flat_values().size()) * sizeof(float);
   };
-  // Sums that wait for others, while the last batch is computed.
+  // Partial sums that wait for others while the last batch is computed.
   const auto share =
       static_cast<std::uint64_t>((run.config.training.accumulate + run.ranks->size() - 1) / run.ranks->size());
   const std::uint64_t waiting = share > 1 ? std::bit_width(share - 1) : 0;
   const std::uint64_t model = bytes_of(run.model->parameters());
   MemoryUse use{.parameters = model, .gradients = model + waiting * bytes_of(run.trained()), .program = 100'000'000};
   if (run.adapters) {
-    use.parameters += model + bytes_of(run.trained());  // the base is kept beside what is merged
+    use.parameters += model + bytes_of(run.trained());  // the base is kept in addition to the merged weights
     use.gradients += bytes_of(run.trained());
   }
   for (const OptimizerState& state : run.optimizer->states())
@@ -199,18 +200,18 @@ MemoryUse memory_use(const RunParts& run) {
   if (run.validator) use.validation = model;
   const bool on_host = run.environment.runtime->memory(run.device).host_readable();
   if (run.train->on_disk()) {
-    use.corpus = run.config.data.memory / 2;  // the window in use and the one that is read
+    use.corpus = run.config.data.memory / 2;  // the window in use and the one that is being read
   } else if (on_host) {
     const SequenceList& links = run.train->pairs().links;
     use.corpus = (run.train->source_tokens() + run.train->target_tokens() + links.total()) * sizeof(std::int32_t) +
                  (2 * run.train->size() + links.size()) * sizeof(std::uint64_t);
-    // This epoch's and the next one's.
+    // Of this epoch and of the next one.
     if (run.config.data.bpe_dropout > 0 || run.config.data.subword_sampling.on) use.corpus *= 2;
   }
   return use;
 }
 
-/// What the run began with, or else what training.memory has room for: the same for all processes.
+/// Returns the value with which the run began, or else what training.memory has room for. Equal for all processes.
 std::int64_t find_batch_tokens(const RunParts& run) {
   const core::Json& record = run.folder.record();
   const core::Json::json_pointer place("/configuration/training/batch_tokens");
@@ -234,7 +235,7 @@ tensor::ComputeType find_validation_type(const runtime::Runtime& runtime, tensor
   }
 }
 
-/// Returns the configuration, or refuses it before anything is read or written.
+/// Returns the configuration, or rejects it before anything is read or written.
 TrainingConfig with_allowed_commands(TrainingConfig config, const TrainerEnvironment& environment) {
   if (environment.allow_commands) return config;
   const std::vector<std::string> commands = commands_of(config);
@@ -295,7 +296,7 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
   optimizer = std::make_unique<Optimizer>(trained(), memory, recipe.optimizer, recipe.clip_norm, recipe.ema_decay);
   if (config.training.batch_tokens == 0) {
     config.training.batch_tokens = find_batch_tokens(*this);
-    config.training.memory = 0;  // has done its work: the run goes on with this size wherever it does
+    config.training.memory = 0;  // has served its purpose: the run continues with this size on any machine
     check(config);
   }
   batches = std::make_unique<BatchSource>(config, *train, *executor);

@@ -17,20 +17,21 @@
 
 namespace dragoman::training {
 
-/// What a run is made of, each part put together from those above it. Members refer to one another, so it stays where
-/// it is; the order of declaration is also that in which they go.
+/// The parts of a run, each built from those above it. Members refer to one another, so the object cannot be moved. The
+/// order of declaration determines the order of destruction.
 struct RunParts {
-  /// Locks the folder, reads data and tokenizers, makes model and optimizer; loads and writes nothing.
+  /// Locks the folder, reads data and tokenizers, and creates model and optimizer. Loads no checkpoint and writes
+  /// nothing.
   RunParts(TrainingConfig run_config, TrainerEnvironment run_environment, StartMode mode, const std::stop_token& stop);
   RunParts(const RunParts&) = delete;
   RunParts& operator=(const RunParts&) = delete;
 
   TrainingConfig config;
   TrainerEnvironment environment;
-  std::unique_ptr<collective::Collective> single;  ///< where there is no other process
-  collective::Collective* ranks;                   ///< all that train
-  RunFolder folder;                                // before all that reads or writes in it
-  std::optional<StartingModel> start;              ///< of model.from; completes the configuration
+  std::unique_ptr<collective::Collective> single;  ///< if there is no other process
+  collective::Collective* ranks;                   ///< all processes that train together
+  RunFolder folder;                                // before all members that use it
+  std::optional<StartingModel> start;              ///< for model.from; completes the configuration
   tensor::Device device;
   tensor::ComputeType validation_type;
   std::unique_ptr<core::Executor> executor;
@@ -38,11 +39,11 @@ struct RunParts {
   RunTokenizers tokenizers;
   nn::SequenceSpec spec;
   std::unique_ptr<nn::Seq2SeqModel> model;
-  std::unique_ptr<LowRankAdapters> adapters;  ///< of training.lora; nullptr: the model's own parameters are trained
+  std::unique_ptr<LowRankAdapters> adapters;  ///< for training.lora; nullptr: the model's own parameters are trained
   std::unique_ptr<Corpus> train;
-  std::unique_ptr<Corpus> validation;  ///< nullptr: none is configured
-  std::optional<Validator> validator;  ///< of `validation`
-  /// Of validations that run while training goes on; nullptr and nothing if it waits for them.
+  std::unique_ptr<Corpus> validation;  ///< nullptr: not configured
+  std::optional<Validator> validator;  ///< for `validation`
+  /// For validations that run concurrently with training; otherwise nullptr and nullopt.
   std::unique_ptr<core::Executor> validation_executor;
   std::optional<Validator> concurrent_validator;
   std::unique_ptr<Optimizer> optimizer;
@@ -50,9 +51,9 @@ struct RunParts {
   std::unique_ptr<GradientAccumulator> gradients;
   core::Json record;  ///< for run.json
 
-  /// What optimizer and checkpoints have to do with: the adapters' parameters, or the model's.
+  /// Returns the parameters that optimizer and checkpoints contain: the adapters', or the model's.
   nn::ParameterStore& trained() const { return adapters ? adapters->parameters() : model->parameters(); }
-  /// A model of the run's kind with memory for its parameters, which are not set.
+  /// Returns a model of the run's kind, whose parameters are allocated but not set.
   std::unique_ptr<nn::Seq2SeqModel> make_model() const;
   void log(const std::string& message) const { core::log(environment.log, core::LogLevel::kInfo, message); }
   void warn(const std::string& message) const { core::log(environment.log, core::LogLevel::kWarning, message); }

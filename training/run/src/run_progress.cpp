@@ -25,7 +25,7 @@ void RunProgress::open_logs(const RunFolder& folder, const LoggingConfig& config
 }
 
 void RunProgress::append(const core::Json& line) {
-  if (!metrics) return;  // rank 0 has them
+  if (!metrics) return;  // rank 0 has the logs
   metrics->append(line);
   if (tensorboard) tensorboard->append(line);
 }
@@ -34,7 +34,7 @@ bool RunProgress::at_end(const TrainingConfig& config, const TrainingState& wher
   const TrainConfig& recipe = config.training;
   if ((recipe.updates > 0 && where.update >= recipe.updates) || (recipe.epochs > 0 && where.epoch >= recipe.epochs))
     return true;
-  // How soon a concurrent validation was done must not decide when training ends.
+  // The speed of a concurrent validation must not determine when training ends.
   const bool counts = !config.validation.concurrent() || validation_scheduled(config.validation, where);
   return counts && other_metrics.exhausted(early_stopping);
 }

@@ -38,9 +38,9 @@ class Trainer::Impl {
   void keep_base();
   void restore_base();
   void record_run() const;
-  /// What comes after an update: checkpoint, validation, the end. Rank 0 decides for all.
+  /// Does the work after an update: checkpoint, validation, the end. Rank 0 decides for all.
   NextStep decide(const std::stop_token& stop);
-  /// Whether decide() may have something to do once the run stands so.
+  /// Returns whether decide() may have something to do at this position.
   bool pauses_at(const TrainingState& state) const;
   void save_checkpoint();
   void save_and_conclude();
@@ -96,13 +96,13 @@ void Trainer::Impl::start_fresh(const std::stop_token& stop) {
   record_run();
   if (parts_.adapters) keep_base();
   progress_.open_logs(parts_.folder, parts_.config.logging);
-  // What the first updates can be undone to.
+  // The checkpoint to which the first updates can be undone.
   if (parts_.config.training.on_non_finite == NonFinitePolicy::kRestore) checkpoints_.save();
   warn_of_short_run();
 }
 
-/// Checkpoints hold adapters alone, so what they adapt is kept beside them, once: behind the record that says that the
-/// folder is a run's, which then vouches for it.
+/// Checkpoints contain adapters only, so the base model is stored once. This happens after the record which shows that
+/// the folder belongs to a run and which has the sums of the base.
 void Trainer::Impl::keep_base() {
   models_.write_base();
   parts_.record["sha256"][RunFiles::kBaseWeights] = formats::sha256_of_file(parts_.folder.file(RunFiles::kBaseWeights));
@@ -115,7 +115,7 @@ void Trainer::Impl::restore_base() {
   parts_.record["sha256"][RunFiles::kBaseWeights] = parts_.folder.recorded_sum(RunFiles::kBaseWeights);
 }
 
-/// The defaults are made for large corpora; with a small one the learning rate may never get to its peak.
+/// The defaults are for large corpora. With a small corpus the learning rate may never reach its peak.
 void Trainer::Impl::warn_of_short_run() {
   const TrainConfig& recipe = parts_.config.training;
   std::int64_t updates = recipe.updates > 0 ? recipe.updates : std::numeric_limits<std::int64_t>::max();
@@ -132,7 +132,7 @@ void Trainer::Impl::warn_of_short_run() {
 
 void Trainer::Impl::resume(bool fork) {
   const RunFolder& folder = parts_.folder;
-  // That others do what rank 0 does is found by require_agreement().
+  // require_agreement() checks that the other processes do the same as rank 0.
   const std::string changed = parts_.ranks->leads()
                                   ? check_same_run(folder.record(), parts_.record, fork,
                                                    folder.file(RunFiles::kRecord).string(), parts_.environment.log)
@@ -144,7 +144,7 @@ void Trainer::Impl::resume(bool fork) {
   if (parts_.adapters) restore_base();
   if (!parts_.ranks->leads()) parts_.ranks->barrier();
   checkpoints_.load_last();
-  // Data that are others are cut into other windows.
+  // Other data is cut into other windows.
   if (fork) progress_.state.window = progress_.state.window_begin = 0;
   updates_.begin();
   if (parts_.ranks->leads()) parts_.ranks->barrier();
@@ -161,7 +161,7 @@ void Trainer::Impl::resume(bool fork) {
   parts_.log(fmt::format("resumed after update {}, epoch {}", state.update, state.epoch_of_update()));
 }
 
-/// What the models of a run say of it must hold of those that come after a fork, too.
+/// Statements about a run in its models must also be true for the models after a fork.
 void Trainer::Impl::note_fork(const std::string& changed) {
   const core::Json& before = parts_.folder.record();
   core::Json forks = before.value("forks", core::Json::array());
@@ -176,7 +176,7 @@ void Trainer::Impl::note_fork(const std::string& changed) {
       "what patience counts begins anew");
 }
 
-/// For people who look at the run: where it was interrupted.
+/// Records the positions of interruptions, for people who examine the run.
 void Trainer::Impl::note_resume(const core::Json& before) {
   constexpr std::size_t kMaxResumes = 1000;
   core::Json resumes = before.value("resumes", core::Json::array());
@@ -185,7 +185,7 @@ void Trainer::Impl::note_resume(const core::Json& before) {
   parts_.record["resumes"] = std::move(resumes);
 }
 
-/// The copies come before the record that vouches for them.
+/// The copies are written before the record with their sums.
 void Trainer::Impl::record_run() const {
   write_tokenizers(parts_.tokenizers, parts_.folder);
   write_data_account(parts_.folder.file(RunFiles::kData), *parts_.train, parts_.validation.get());
@@ -203,12 +203,12 @@ TrainingSummary Trainer::Impl::run(const std::stop_token& stop) {
 
 NextStep Trainer::Impl::decide(const std::stop_token& stop) {
   parts_.folder.require_still_there();
-  // What a checkpoint holds, and when training ends, must not depend on how fast a concurrent validation is.
+  // The content of checkpoints and the end of training must not depend on the speed of a concurrent validation.
   models_.conclude(checkpoints_.due() || models_.due());
-  // First, since a validation takes memory and time of its own and may fail.
+  // First, because a validation takes memory and time and may fail.
   if (checkpoints_.due()) save_checkpoint();
   if (parts_.config.validation.concurrent()) {
-    // The last one has nothing to run beside: finish() makes it.
+    // The last validation has no training to run concurrently with: finish() makes it.
     if (models_.due() && !progress_.at_end(parts_.config)) models_.begin();
   } else if (models_.due() && !models_.validate(stop)) {
     return NextStep::kInterrupt;
@@ -224,7 +224,7 @@ bool Trainer::Impl::pauses_at(const TrainingState& state) const {
          (parts_.validator && validation_scheduled(config.validation, state));
 }
 
-/// Parameters may have stopped being finite in the last update, which nothing has read yet.
+/// Parameters may be non-finite since the last update, and nothing has read them yet.
 void Trainer::Impl::save_checkpoint() {
   if (parts_.config.training.on_non_finite == NonFinitePolicy::kRestore &&
       !parts_.optimizer->parameters_are_finite(*parts_.context))
@@ -234,8 +234,8 @@ void Trainer::Impl::save_checkpoint() {
 
 TrainingSummary Trainer::Impl::finish(const std::stop_token& stop) {
   if (!parts_.ranks->leads()) return follow_to_the_end();
-  // Before waiting, which may take long, and before the last validation, which a longer run would not make: so a run
-  // that is continued with more updates equals one that had them from the start.
+  // Before waiting, which may take long, and before the last validation, which a longer run would not make: a run that
+  // is continued with more updates then equals one that had them from the start.
   save_and_conclude();
   if (!models_.validate_last(stop)) interrupt();
   const TrainConfig& recipe = parts_.config.training;
@@ -243,7 +243,7 @@ TrainingSummary Trainer::Impl::finish(const std::stop_token& stop) {
   const bool more_updates = recipe.updates == 0 || state.update < recipe.updates;
   const bool more_epochs = recipe.epochs == 0 || state.epoch < recipe.epochs;
   ModelSelector::Selected selected = models_.write_last_models(stop);
-  // After a resume the models of the end before are still there; this is what tells them from those of this one.
+  // After a resume, models of the previous end still exist; this value distinguishes them from the models of this end.
   parts_.record["finished"] = state.update;
   write_run_record(parts_.record, parts_.folder.file(RunFiles::kRecord));
   parts_.ranks->close();
@@ -258,7 +258,7 @@ TrainingSummary Trainer::Impl::finish(const std::stop_token& stop) {
           .model = std::move(selected.model)};
 }
 
-/// Rank 0 has things to write when training is done.
+/// Rank 0 still writes files when training is done.
 TrainingSummary Trainer::Impl::follow_to_the_end() {
   parts_.ranks->close();
   const TrainingState& state = progress_.state;
@@ -272,7 +272,7 @@ TrainingSummary Trainer::Impl::follow_to_the_end() {
           .model = parts_.folder.path()};
 }
 
-/// Saved twice if a validation is under way: whoever loses patience meanwhile loses its figures and nothing else.
+/// Saved twice if a validation is in progress: an impatient user who kills the process loses only its result.
 void Trainer::Impl::save_and_conclude() {
   if (progress_.unsaved) checkpoints_.save();
   models_.conclude(true);

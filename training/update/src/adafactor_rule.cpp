@@ -7,7 +7,7 @@ namespace {
 
 using tensor::Tensor;
 
-/// Goes parameter by parameter, since what it keeps of a matrix are a number for each row and one for each column.
+/// Updates one parameter after the other, because the state of a matrix is one value per row and one per column.
 class AdafactorRule final : public UpdateRule {
  public:
   AdafactorRule(const OptimizerConfig& config, nn::ParameterStore& parameters, tensor::DeviceMemory& memory,
@@ -81,7 +81,7 @@ class AdafactorRule final : public UpdateRule {
     Tensor row{}, column{}, second{};
   };
 
-  /// Vectors are too small to be worth it.
+  /// Factoring is not worthwhile for vectors.
   static bool is_factored(const nn::Parameter& parameter) { return parameter.rows > 1 && parameter.cols > 1; }
   static std::int64_t numbers_of(const nn::Parameter& parameter) {
     return is_factored(parameter) ? parameter.rows + parameter.cols : parameter.rows * parameter.cols;

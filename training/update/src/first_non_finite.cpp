@@ -18,8 +18,8 @@ bool is_float(const Tensor& tensor) {
   return tensor.dtype == tensor::DType::kF32 || tensor.dtype == tensor::DType::kF64;
 }
 
-/// By the kernel that makes such sums, which is not watched. That of float is exact enough: squares of floats do not
-/// overflow a double, and those of doubles are in the backend that is for checking.
+/// Uses the kernel for such sums, which is not watched. Its precision suffices for float: squares of floats do not
+/// overflow a double. Doubles occur only in the backend for verification.
 bool is_finite(Context& context, const Tensor& tensor) {
   if (tensor.empty() || tensor.size() == 0 || !is_float(tensor)) return true;
   if (tensor.dtype == context.float_type()) return std::isfinite(ops::sum_of_squares(context, tensor));
@@ -30,7 +30,7 @@ bool is_finite(Context& context, const Tensor& tensor) {
   return true;
 }
 
-/// Sees the ops of a step go by, and remembers the first whose result is not finite.
+/// Observes the ops of a step, and stores the first one whose result is not finite.
 class OpWatch {
  public:
   OpWatch(const tensor::KernelTable& inner, const nn::ParameterStore& parameters)
@@ -47,7 +47,7 @@ class OpWatch {
   ~OpWatch() { current_ = nullptr; }
 
   const tensor::KernelTable& kernels() const noexcept { return kernels_; }
-  /// Empty while nothing was found.
+  /// Returns the op that was found; empty if none.
   const std::string& found() const noexcept { return found_; }
 
  private:
@@ -88,7 +88,7 @@ class OpWatch {
     if (finite_before) found_ += ", from finite operands";
   }
 
-  /// A kernel is a plain function: the watch of this thread's step is found here.
+  /// A kernel is a plain function, so it finds the watch of its thread's step here.
   static thread_local OpWatch* current_;
   template <class Arguments>
   static inline std::string_view name_of_op_;
@@ -129,7 +129,7 @@ std::string first_non_finite(const UpdateInputs& inputs, const TrainingState& st
   const OpWatch watch(inputs.kernels, parameters);
   Context context(watch.kernels(), run.device(), run.memory(), run.float_type(), run.executor());
   autograd::training_mode(context).set_compute_type(autograd::training_compute_type(run));
-  // Each process looks at all batches of the update, for itself.
+  // Each process computes all batches of the update.
   const std::unique_ptr<collective::Collective> alone = collective::make_single();
   GradientAccumulator again(inputs.recipe,
                             {.model = inputs.model, .adapters = nullptr, .aligned = inputs.aligned, .ranks = *alone},

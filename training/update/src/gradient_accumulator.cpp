@@ -58,8 +58,8 @@ GradientAccumulator::Tokens GradientAccumulator::compute_share(const TrainingSta
     return tokens;
   }
   try {
-    // Adapters' gradients are made when those of the model are there, and layers that are computed again in the
-    // backward pass write theirs in passes of their own.
+    // Adapters' gradients are computed from the complete gradients of the model. Layers that are recomputed in the
+    // backward pass write their gradients in separate passes.
     const bool beside = parts_.adapters == nullptr && !autograd::training_mode(*context_).recomputes();
     reducer_->begin(batches, std::move(rest), has_leaf, beside);
     if (has_leaf) tokens[static_cast<std::size_t>(last)] = compute_batch(state, last, scale, reducer_->watch());
@@ -105,12 +105,12 @@ bool GradientAccumulator::gather(Tokens& tokens, bool stop) const {
   };
   tensor::DeviceMemory& memory = context_->memory();
   std::vector<ops::LossRecord> records(sums.size());
-  // The device has written the records of this process's batches alone.
+  // The device has written the records of this process's batches only.
   const std::span<BatchSums> shared = share_of(ranks.rank());
   const auto first = static_cast<std::size_t>(shared.data() - sums.data());
   memory.copy_out(records.data() + first, losses() + first, shared.size() * sizeof(ops::LossRecord));
   for (std::size_t i = 0; i < shared.size(); ++i) shared[i] = {records[first + i], tokens[first + i]};
-  // Every process sends its share, and one byte more.
+  // Every process sends its share and one additional byte.
   std::vector<std::vector<std::byte>> rooms;
   for (int r = 0; r < ranks.size(); ++r) rooms.emplace_back(share_of(r).size_bytes() + 1);
   std::vector<std::byte>& own = rooms[static_cast<std::size_t>(ranks.rank())];

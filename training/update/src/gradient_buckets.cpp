@@ -7,7 +7,7 @@
 namespace dragoman::training {
 namespace {
 
-/// Where a parameter's gradient begins among the flat ones.
+/// Returns the first column of a parameter's gradient in the flat gradients.
 std::int64_t column_of(const nn::ParameterStore& parameters, const nn::Parameter& parameter) {
   const tensor::Tensor flat = parameters.flat_gradients();
   const auto bytes = static_cast<const char*>(parameter.gradient->value.data) - static_cast<const char*>(flat.data);

@@ -12,7 +12,8 @@ using tensor::Tensor;
 
 namespace {
 
-/// Between devices nothing goes on beside the sums, and each exchange costs the time to begin it: larger buckets then.
+/// Between devices, nothing runs concurrently with the sums, and each exchange has a start-up cost: buckets are larger
+/// by this factor.
 constexpr std::int64_t kLinkedBucket = 8;
 
 template <class T>
@@ -89,7 +90,7 @@ void GradientReducer::finish() {
 void GradientReducer::cancel(core::ErrorCode code, std::string_view reason) noexcept {
   collective_->abort(code, reason);
   std::unique_lock lock(mutex_);
-  // The thread either waits for work, or finds that the collective has failed.
+  // The thread waits for work, or finds that the collective has failed.
   if (background_) changed_.wait(lock, [&] { return done_ == ready_ || error_ != nullptr; });
 }
 

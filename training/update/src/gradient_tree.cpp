@@ -17,7 +17,7 @@ void GradientTree::begin() {
 
 void GradientTree::keep(std::int64_t leaf) {
   std::vector<Tensor> added;
-  // The newest stands right of all others, and equal bits come of a + b and b + a.
+  // The newest sum is to the right of all others; a + b and b + a have equal bits.
   summation_.push({0, leaf}, kGradients, [&](Slot left, Slot right) {
     added.push_back(sum_in(left));
     free_.push_back(left);

@@ -26,7 +26,7 @@ void LinkedSum::exchange(std::span<const Bytes> outgoing, std::span<const Room> 
 
 std::byte* LinkedSum::scratch(std::size_t bytes) {
   if (bytes > scratch_.size()) {
-    // What is under way may still need the old one.
+    // A sum in progress may still use the old buffer.
     links_->wait();
     scratch_ = {};
     scratch_ = tensor::Buffer(context_->memory(), bytes);

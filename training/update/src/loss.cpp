@@ -13,7 +13,7 @@
 namespace dragoman::training {
 namespace {
 
-/// Sets the tape and dropout of a context while it lives.
+/// Sets the tape and dropout of a context during its lifetime.
 class ModeScope {
  public:
   ModeScope(tensor::Context& context, autograd::Tape* tape, bool training)
@@ -34,22 +34,22 @@ class ModeScope {
   bool training_;
 };
 
-/// What a body leaves behind.
+/// The results of a body.
 struct Outcome {
   ops::RowLosses losses;
-  tensor::Tensor alignment_losses;  ///< empty: there are none
+  tensor::Tensor alignment_losses;  ///< empty: no alignments
   std::vector<bool> written_gradients;
 };
 
-/// What a step needs to know of the alignments of its batch. The host's memory of what is uploaded.
+/// The alignments of a batch for a step: the host memory of the arrays that are uploaded.
 struct Guide {
   bool wanted = false;
-  std::vector<std::int32_t> links;  ///< with what fills them up
+  std::vector<std::int32_t> links;  ///< including filler links
   double scale = 0;
   ops::AlignmentGoal goal{};
 };
 
-/// Each pair of a repeated batch has a share in the loss of its one set of targets.
+/// Each pair of a repeated batch has a share in the loss of its only set of targets.
 double passes_of(const LossOptions& options) {
   return options.r_drop > 0 ? 2 : 1;
 }
@@ -60,7 +60,7 @@ void prepare(tensor::Context& context, const nn::AlignmentHeads& heads, const Ba
   if (!guide.wanted) return;
   core::require(heads.memory.index >= 0, core::ErrorCode::kInvalidArgument,
                 "guided alignment: the model names no attention as its alignment");
-  // So many that batches of equal shapes have equal uploads.
+  // Padded so that batches of equal shapes have equal uploads.
   guide.links.assign(batch.links().begin(), batch.links().end());
   guide.links.resize(static_cast<std::size_t>(context.coarse_bucket(static_cast<std::int64_t>(guide.links.size()))));
   guide.scale = gradient_scale * options.guided_alignment.weight / passes_of(options);
@@ -71,7 +71,8 @@ void prepare(tensor::Context& context, const nn::AlignmentHeads& heads, const Ba
                 .gradient_scale = context.upload(std::span<const double>(&guide.scale, 1))};
 }
 
-/// Of which gradients are written: those are added to, where others are assigned (FNV-1a over the flags).
+/// Returns a fingerprint (FNV-1a over the flags) of the gradients that are already written: later results are added to
+/// these and assigned to others.
 std::int64_t fingerprint(const std::vector<bool>& flags) {
   std::uint64_t hash = 0xCBF29CE484222325;
   for (const bool flag : flags) hash = (hash ^ (flag ? 1U : 0U)) * 0x100000001B3;
@@ -83,7 +84,7 @@ tensor::StepKey key_of(const tensor::Context& context, const nn::Seq2SeqModel& m
   const bool recordable = autograd::is_training(context) ? model.recordable_in_training() : model.recordable();
   if (!recordable) return tensor::StepKey::never();
   const tensor::RaggedTokens source = batch.source(), input = batch.input();
-  // Attention weights that are kept for the backward pass have so much room for each head.
+  // Attention weights that are kept for the backward pass take this much room per head.
   const auto weights = [&](const tensor::RaggedTokens& queries, const tensor::RaggedTokens& keys) {
     if (!ops::keeps_attention_weights(context)) return std::int64_t{0};
     return context.coarse_bucket(ops::pairs_of_rows(queries.offsets, keys.offsets));
@@ -105,8 +106,8 @@ ops::RowLosses losses_of(tensor::Context& context, const ops::Variable& hidden, 
   return ops::cross_entropy_rows(context, hidden, projection, target, options.label_smoothing, scale);
 }
 
-/// One step: the forward pass, and the backward pass if a tape is set. Leaves the sums of the losses in `record`; if
-/// that is nullptr, in step memory. Returns where they are.
+/// Runs one step: the forward pass, and the backward pass if a tape is set. Leaves the sums of the losses in `record`,
+/// or in step memory if that is nullptr. Returns their address.
 const ops::LossRecord* queue(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
                              const LossOptions& options, const double& gradient_scale,
                              ops::LossRecord* record = nullptr) {
@@ -126,7 +127,7 @@ const ops::LossRecord* queue(tensor::Context& context, const nn::Seq2SeqModel& m
         scale = context.upload(std::span(&gradient_scale, 1));
         prepare(context, heads, batch, options, gradient_scale, guide);
         ops::prepare_rounding(context, model.parameters().flat_values());
-        // It costs passes over the batch, so it is made where somebody reads it.
+        // The key needs passes over the batch, so it is computed only if it is used.
         return context.records() ? key_of(context, model, batch, options) : tensor::StepKey{"loss"};
       },
       [&]() -> Outcome {
@@ -141,7 +142,7 @@ const ops::LossRecord* queue(tensor::Context& context, const nn::Seq2SeqModel& m
                .losses = context.arena().allocate(1, input.host.total(), tensor::DType::kF64, context.device())});
         const nn::Decoding decoding = model.decode(context, input, *state);
         const ops::RowLosses losses = losses_of(context, decoding.states, model.output(), target, options, scale);
-        // Records of the tape point into memories and state, so both live until the backward pass is over.
+        // Records of the tape point to memories and state, so both must live until the backward pass is over.
         if (autograd::Tape* const tape = autograd::tape_of(context)) tape->backward(context);
         return {losses, state->guided() ? state->alignment_losses() : tensor::Tensor{},
                 context.records() ? model.parameters().written_gradients() : std::vector<bool>{}};
@@ -157,7 +158,7 @@ const ops::LossRecord* queue(tensor::Context& context, const nn::Seq2SeqModel& m
   return record;
 }
 
-/// The same, and waits for it.
+/// As queue(), and waits for the result.
 ops::LossSums run(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
                   const LossOptions& options, double gradient_scale) {
   const ops::LossRecord* const record = queue(context, model, batch, options, gradient_scale);
@@ -172,7 +173,7 @@ ops::LossSums run(tensor::Context& context, const nn::Seq2SeqModel& model, const
 double uniform_smoothing(const TrainConfig& recipe, std::int64_t vocabulary) {
   if (recipe.label_smoothing_kind == SmoothingKind::kUniform || recipe.label_smoothing == 0)
     return recipe.label_smoothing;
-  // With s V / (V - 1) everywhere the target has 1 - s, and each of the others s / (V - 1).
+  // With s V / (V - 1) for all pieces, the target has 1 - s, and each other piece s / (V - 1).
   const auto pieces = static_cast<double>(vocabulary);
   const double spread = recipe.label_smoothing * pieces / (pieces - 1);
   core::require(vocabulary > 1 && spread < 1, core::ErrorCode::kBadInput,

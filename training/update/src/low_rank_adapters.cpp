@@ -22,14 +22,14 @@ void multiply(Context& context, const ops::MatMulArguments& arguments) {
   context.kernels().get(ops::kMatMul)(context, arguments);
 }
 
-/// In step memory.
+/// Allocates the result in step memory.
 Tensor scaled(Context& context, const Tensor& x, double factor) {
   const Tensor y = context.allocate(x.rows, x.cols);
   context.kernels().get(ops::kScale)(context, {x, factor, y});
   return y;
 }
 
-/// Part `number` of `count` of a matrix's rows.
+/// Returns part `number` of `count` equal parts of a matrix's rows.
 Tensor share(const Tensor& matrix, std::int64_t number, std::int64_t count) {
   const std::int64_t rows = matrix.rows / count;
   return matrix.row_range(number * rows, (number + 1) * rows);
@@ -43,7 +43,7 @@ LowRankAdapters::LowRankAdapters(const LoraConfig& config, nn::ParameterStore& m
   const std::vector<Parameter*> weights = adapted_weights(config, model);
   for (Parameter& parameter : model.all()) parameter.frozen = std::ranges::find(weights, &parameter) == weights.end();
   for (Parameter* const weight : weights) {
-    // As in torch.nn.Linear, with which PEFT begins; B is zero, so that the model begins as it is.
+    // As in torch.nn.Linear, the initialisation of PEFT. B is zero, so that the model initially computes the same.
     const double bound = 1 / std::sqrt(static_cast<double>(weight->cols));
     Parameter& a = adapters_.add(weight->name + std::string(kLoraA), weight->projections * config.rank, weight->cols, 2,
                                  {Initialiser::Kind::kUniform, bound});

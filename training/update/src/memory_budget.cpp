@@ -17,7 +17,7 @@ namespace {
 
 using core::describe_size;
 
-/// Counts what is allocated at a time.
+/// Counts the bytes that are allocated at the same time.
 class CountingMemory final : public tensor::DeviceMemory {
  public:
   explicit CountingMemory(tensor::DeviceMemory& memory) : memory_(&memory) {}
@@ -53,7 +53,7 @@ class CountingMemory final : public tensor::DeviceMemory {
   std::atomic<std::uint64_t> most_{0};
 };
 
-/// So many pairs, of so many tokens on each side; token by token aligned, if so.
+/// Returns `pairs` pairs with `length` tokens per side, optionally with a link per token.
 EncodedPairs made_up(std::int64_t pairs, std::int64_t length, std::int32_t end, bool aligned) {
   const std::vector<std::int32_t> sequence(static_cast<std::size_t>(length), end);
   std::vector<std::int32_t> links;
@@ -67,7 +67,7 @@ EncodedPairs made_up(std::int64_t pairs, std::int64_t length, std::int32_t end, 
   return made;
 }
 
-/// The bytes that a batch of `tokens` tokens takes for its step.
+/// Returns the bytes that the step of a batch of `tokens` tokens takes.
 std::uint64_t bytes_of_step(const BatchTrial& trial, std::int64_t tokens) {
   const TrainConfig& recipe = trial.config.training;
   const std::int64_t length = std::min<std::int64_t>(trial.config.data.maximum_length, tokens);
@@ -93,7 +93,7 @@ std::uint64_t bytes_of_step(const BatchTrial& trial, std::int64_t tokens) {
   LossOptions loss(uniform_smoothing(recipe, spec.target_vocabulary));
   loss.r_drop = recipe.r_drop;
   loss.guided_alignment = recipe.guided_alignment;
-  // The second step joins what the first one took piece by piece.
+  // The second step merges the blocks that the first one allocated one by one.
   for (std::uint64_t step = 0; step < 2; ++step) {
     parameters.begin_gradients();
     accumulate_gradients(context, *model, batch, loss, 1.0 / static_cast<double>(tokens),
@@ -103,10 +103,10 @@ std::uint64_t bytes_of_step(const BatchTrial& trial, std::int64_t tokens) {
   return memory.most() + context.host_arena().bytes_reserved();
 }
 
-/// What a batch takes, as a line through two trials.
+/// The memory of a batch, as a linear function through two trials.
 struct Cost {
   double once = 0;
-  double each = 0;  ///< for a token
+  double each = 0;  ///< per token
   double of(std::int64_t tokens) const noexcept { return once + each * static_cast<double>(tokens); }
 };
 
@@ -150,7 +150,7 @@ std::int64_t batch_tokens_within(const BatchTrial& trial, const MemoryUse& use, 
         describe_size(budget), longest, describe_size(static_cast<std::uint64_t>(needed)), account_of(use),
         describe_size(use.sum() + static_cast<std::uint64_t>(needed * 1.01)),
         autograd::training_mode(trial.context).recomputes() ? "" : ", set training.recompute: true, which takes less");
-  // Some less than the line says, since blocks of memory are of round sizes.
+  // Slightly less than the linear estimate, because memory blocks have rounded sizes.
   constexpr double kMargin = 0.97;
   constexpr std::int64_t kMax = std::int64_t{1} << 20;
   const double fitting = (room * kMargin - cost.once) / cost.each;

@@ -4,7 +4,7 @@
 
 #include <dragoman/ops/kernels.h>
 
-// What the kernels of a training step read and write, for whoever looks at each.
+// The tensors that the kernels of a training step read and write, for code that inspects each of them.
 namespace dragoman::training {
 
 struct OpTensors {

@@ -65,7 +65,7 @@ std::vector<TrainedRange> trained_ranges(const nn::ParameterStore& parameters, c
 
 namespace {
 
-/// What the rules have in common that go through flat buffers, whatever the parameters in them are.
+/// The common part of rules that process flat buffers regardless of the parameters in them.
 class FlatRule : public UpdateRule {
  public:
   FlatRule(const OptimizerConfig& config, nn::ParameterStore& parameters, const std::vector<TrainedRange>& ranges)

@@ -20,7 +20,7 @@ struct TrainedRange {
   tensor::Tensor of(const tensor::Tensor& flat) const { return flat.col_range(begin, end); }
 };
 
-/// How parameters follow from gradients, and the moments that this needs: one implementation for each OptimizerKind.
+/// How parameters are updated from gradients, and the moments for this: one implementation per OptimizerKind.
 class UpdateRule {
  public:
   UpdateRule() = default;
@@ -30,14 +30,14 @@ class UpdateRule {
 
   /// Runs the ops of one update, within a step.
   virtual void apply(tensor::Context& context, const ops::DeviceArray<ops::UpdateStep>& step) const = 0;
-  /// Everything that it keeps from one update to the next; nothing for a rule without moments.
+  /// Returns the state that the rule keeps between updates; empty for a rule without moments.
   virtual std::vector<OptimizerState> states() const = 0;
 };
 
-/// Views of a buffer [1, n] that is laid out as the parameters are, by their names.
+/// Returns views of a buffer [1, n] in the layout of the parameters, by their names.
 std::vector<NamedTensor> views_of(const nn::ParameterStore& parameters, const tensor::Tensor& flat);
 
-/// A buffer laid out as the parameters of a store are, of zeros.
+/// A buffer of zeros in the layout of a store's parameters.
 class FlatState {
  public:
   FlatState(const nn::ParameterStore& parameters, tensor::DeviceMemory& memory);
@@ -50,17 +50,17 @@ class FlatState {
   tensor::Tensor flat_;
 };
 
-/// `ranges` cover what is trained. Both references must outlive the rule.
+/// Creates a rule. `ranges` cover the trained parameters. Both references must outlive the rule.
 std::unique_ptr<UpdateRule> make_update_rule(const OptimizerConfig& config, nn::ParameterStore& parameters,
                                              tensor::DeviceMemory& memory, const std::vector<TrainedRange>& ranges);
-/// That of Adafactor, which goes by whole parameters; `decays` says whose weights decay.
+/// Creates Adafactor's rule, which processes whole parameters. `decays`: which parameters decay.
 std::unique_ptr<UpdateRule> make_adafactor(const OptimizerConfig& config, nn::ParameterStore& parameters,
                                            tensor::DeviceMemory& memory, const std::vector<bool>& decays);
 
-/// Of each parameter, whether its weights decay (OptimizerConfig::no_decay). Error{kBadInput} for a pattern that
-/// stands for none.
+/// Returns for each parameter whether its weights decay (OptimizerConfig::no_decay). Error{kBadInput} for a pattern
+/// that matches none.
 std::vector<bool> decaying_parameters(const OptimizerConfig& config, const nn::ParameterStore& parameters);
-/// The parts of the flat buffers that are trained, as long as they can be.
+/// Returns the trained parts of the flat buffers, as long as possible.
 std::vector<TrainedRange> trained_ranges(const nn::ParameterStore& parameters, const std::vector<bool>& decays);
 
 }  // namespace dragoman::training

@@ -13,7 +13,7 @@ ConcurrentValidation::~ConcurrentValidation() {
 }
 
 void ConcurrentValidation::begin(Work work) {
-  // Shared, since threads are made of what can be copied.
+  // Shared, because threads require copyable functions.
   auto task = std::make_shared<std::packaged_task<ValidationResult()>>(
       [work = std::move(work), stop = stop_.get_token()] { return work(stop); });
   result_ = task->get_future();
@@ -27,7 +27,7 @@ bool ConcurrentValidation::is_done() const {
 
 ValidationResult ConcurrentValidation::take() {
   result_.wait();
-  thread_.reset();  // which is at its end
+  thread_.reset();  // has ended
   return std::exchange(result_, {}).get();
 }
 

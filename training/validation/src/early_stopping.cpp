@@ -50,12 +50,12 @@ void EarlyStopping::restore(const core::Json& json, const std::string& where) {
   for (const core::Json& item : ranking) {
     core::OptionReader known(item, where + ": ranking");
     const auto update = known.require_key<std::int64_t>("update");
-    // What was not finite stands as null in states of version 1.
+    // Non-finite values are null in states of version 1.
     if (!known.subtree("value").is_null()) ranking_.push_back({update, known.require_key<double>("value")});
     known.finish();
   }
   options.finish();
-  // States of runs without a minimum hold no such value: the best one counted.
+  // States of runs without a minimum do not have this value; the best one counted.
   std::ranges::stable_sort(ranking_,
                            [&](const ScoredUpdate& a, const ScoredUpdate& b) { return better(a.value, b.value); });
   const auto remember = static_cast<std::size_t>(std::max<std::int64_t>(options_.remember, 1));

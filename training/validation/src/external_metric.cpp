@@ -34,7 +34,7 @@ std::vector<std::string> arguments_of(const ExternalMetric& metric, const Scored
   return words;
 }
 
-/// The last line with anything in it.
+/// Returns the last line that is not blank.
 std::string_view last_line(std::string_view text) {
   constexpr std::string_view kWhite = " \t\r\n";
   const std::size_t end = text.find_last_not_of(kWhite);

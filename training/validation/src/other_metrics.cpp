@@ -14,7 +14,7 @@ EarlyStopping::Options stopping_options(const ValidationConfig& config, const Me
           .minimum_improvement = config.minimum_improvement};
 }
 
-/// The loss is measured in any case, so it is one of them.
+/// The loss is always measured, so it is one of them.
 OtherMetrics::OtherMetrics(const ValidationConfig& config) : stop_on_(config.stop_on) {
   if (stop_on_ == StopOn::kMetric) return;
   std::vector<MetricChoice> all{{.kind = ValidationMetric::kLoss}};

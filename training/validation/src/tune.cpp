@@ -14,7 +14,7 @@ namespace {
 
 using core::Json;
 
-/// Every combination; a list without values leaves its setting as it is.
+/// Returns every combination. A list without values leaves its setting unchanged.
 std::vector<Json> combinations(const Json& base, const TuneConfig& config) {
   const auto with_each = [](const std::vector<Json>& bases, const char* key, const auto& values) {
     if (values.empty()) return bases;

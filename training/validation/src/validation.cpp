@@ -32,7 +32,7 @@ decoding::DecodingOptions decoding_options(const ValidationConfig& config) {
   return options;
 }
 
-/// Turns results back into text, each at the place of its sentence. Called by the engine's workers.
+/// Converts results to text, each at the index of its sentence. Called by the engine's workers.
 class Texts {
  public:
   Texts(const tokenizer::Tokenizer& tokenizer, std::size_t size, const core::ProgressSink& progress)
@@ -41,7 +41,7 @@ class Texts {
   void put(std::size_t i, const engine::TranslationResult& result) {
     if (result.error) std::rethrow_exception(result.error);
     std::string text = tokenizer_->decode(result.hypotheses.front().tokens);
-    // The text is as `translate` writes it, so that the scores are the scores of its output.
+    // The text is the same as in the output of `translate`, so that scores apply to that output.
     core::replace_invalid_utf8(text);
     core::keep_on_one_line(text);
     texts_[i] = std::move(text);
@@ -159,12 +159,12 @@ ValidationResult Validator::run(const nn::Seq2SeqModel& model, const SampleDraw&
   return result;
 }
 
-/// What cannot be written is missed by external metrics, whose failure has a policy of its own.
+/// A file that cannot be written makes external metrics fail, which has its own policy.
 void Validator::write_files(const std::vector<std::string>& hypotheses, std::string_view file,
                             std::vector<std::string>& warnings) const {
   try {
     std::error_code ignored;
-    std::filesystem::create_directories(files_, ignored);  // what is wrong with it, writing finds out
+    std::filesystem::create_directories(files_, ignored);  // writing reports what is wrong with it
     if (!texts_written_) {
       write_lines(files_ / "source.txt", lines_of(corpus_->source_text()));
       write_lines(files_ / "reference.txt", references_);
@@ -173,7 +173,7 @@ void Validator::write_files(const std::vector<std::string>& hypotheses, std::str
     write_lines(files_ / file, hypotheses);
   } catch (const core::Error& error) {
     std::error_code ignored;
-    std::filesystem::remove(files_ / file, ignored);  // rather none than those of another validation
+    std::filesystem::remove(files_ / file, ignored);  // no file is better than the file of another validation
     warnings.push_back(fmt::format("translations could not be kept: {}", error.what()));
   }
 }
@@ -239,14 +239,14 @@ TuneResult Validator::tune(const nn::Seq2SeqModel& model, std::vector<std::strin
 
 std::vector<std::string> Validator::translate(const nn::Seq2SeqModel& model, const decoding::DecodingOptions& options,
                                               const core::ProgressSink& progress, const std::stop_token& stop) const {
-  // A device knows how many workers it is best given; the CPU has the validation's threads.
+  // A device prefers a number of workers; the CPU has the validation's threads.
   const tensor::PreferredLoad load = runtime_->backend(device_).preferred_load(device_.number());
   engine::TranslationEngine engine(*runtime_, model,
                                    {.threads = load.workers > 0 ? 0 : executor_->threads(),
                                     .device = device_,
                                     .limits = {.maximum_encoder_tokens = config_.batch_tokens}});
   const SequenceList& sources = corpus_->pairs().source;
-  // A search for each number of tokens that translations begin with: texts of several languages may differ in it.
+  // One search per number of tokens that translations begin with: texts of different languages may differ in it.
   std::map<std::size_t, std::shared_ptr<const decoding::SearchPlan>> searches;
   const auto search_for = [&](std::size_t given_tokens) {
     auto& search = searches[given_tokens];

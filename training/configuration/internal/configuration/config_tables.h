@@ -8,12 +8,12 @@
 
 namespace dragoman::training {
 
-/// No run counts so far, and sums and products of such numbers do not overflow.
+/// Larger than any count in a run; sums and products of such values do not overflow.
 inline constexpr std::int64_t kMany = std::int64_t{1} << 40;
 
 // The keys of each part of a configuration: how they are read, written, checked and explained.
 
-/// Those that every model type has; the others are the model's own.
+/// The keys that all model types share; each model type adds its own keys.
 const core::OptionTable<ModelConfig>& model_table();
 const core::OptionTable<DataConfig>& data_table();
 const core::OptionTable<TrainConfig>& training_table();
@@ -26,8 +26,8 @@ struct TokenizerPairConfig {
   tokenizer::TokenizerSpec target;
 };
 
-/// Makes a configuration with model.from whole: `model` are the keys of the model that it begins with, `tokenizers` its
-/// own; what the configuration says goes before. Error{kBadInput} naming `where`.
+/// Completes a configuration with model.from. `model` are the keys of the model that training starts from, `tokenizers`
+/// its tokenizers; settings in the configuration take precedence. Error{kBadInput} naming `where`.
 void complete(TrainingConfig& config, const core::Json& model, const TokenizerPairConfig& tokenizers,
               const std::string& where);
 

@@ -16,8 +16,8 @@
 
 namespace dragoman::training {
 
-/// Which pairs of a corpus form a window of batches: for a corpus in memory the whole epoch, for one on disk those of
-/// some of its blocks.
+/// Identifies the pairs of a corpus that form a window of batches: the whole epoch if the corpus is in memory, the
+/// pairs of some of its blocks if it is on disk.
 struct WindowKey {
   std::int64_t epoch = 0;
   std::size_t phase = 0;
@@ -25,35 +25,35 @@ struct WindowKey {
   bool operator==(const WindowKey&) const = default;
 };
 
-/// Batches of an epoch that follow one another, with all that they need.
+/// Consecutive batches of an epoch, with the data that they need.
 struct BatchWindow {
-  const EncodedPairs* pairs = nullptr;  ///< the corpus's, or `own`
+  const EncodedPairs* pairs = nullptr;  ///< the pairs of the corpus, or `own`
   EncodedPairs own;
   std::optional<EpochPlan> plan;
 };
 
-/// Makes windows, each a pure function of corpus, configuration and key: in whatever order and by whatever thread they
-/// are made, they are the same. An epoch of a corpus on disk shuffles the blocks (a block comes as often as its text's
-/// weight says, of what is left of the weight with so large a share of its pairs, drawn anew), and then the pairs
-/// within a window of kWindowBlocks. Both must outlive it.
+/// Creates windows. A window is a pure function of corpus, configuration and key; the order and the thread do not
+/// matter. An epoch of a corpus on disk shuffles the blocks, and then the pairs within a window of kWindowBlocks. A
+/// block occurs as often as the weight of its text specifies; the fractional part of the weight selects that share of
+/// its pairs, drawn again in each epoch. Both references must outlive the object.
 class WindowMaker {
  public:
   static constexpr std::size_t kWindowBlocks = 8;
   WindowMaker(const TrainingConfig& config, const Corpus& corpus) : config_(&config), corpus_(&corpus) {}
 
   std::unique_ptr<BatchWindow> make(const WindowKey& key, core::Executor& executor, const std::stop_token& stop) const;
-  /// Of an epoch.
+  /// Returns the number of windows of an epoch.
   std::int64_t windows(std::int64_t epoch, std::size_t phase) const;
-  /// What an epoch has of all texts, each as often as its weight says.
+  /// Returns the number of pairs in an epoch, over all texts and with their weights.
   std::uint64_t pairs_of_epoch(std::size_t phase) const;
-  /// What an epoch has of the windows' tokens, for estimates: those of both sides.
+  /// Returns the number of tokens in the windows of an epoch, over both sides, for estimates.
   double tokens_of_epoch(std::size_t phase) const;
 
  private:
   /// A block, or a share of it, in the order of an epoch.
   struct BlockUse {
     std::size_t block = 0;
-    std::uint64_t pairs = 0;  ///< so many of it
+    std::uint64_t pairs = 0;  ///< number of its pairs to use
   };
   std::vector<double> weights_of(std::size_t phase) const;
   std::vector<BlockUse> order_of_epoch(std::int64_t epoch, std::size_t phase) const;
@@ -63,38 +63,39 @@ class WindowMaker {
   const Corpus* corpus_;
 };
 
-/// The batches of a run, in order, one epoch after the other. The window that comes next is read, cut into pieces and
-/// planned by a thread of its own while batches of this one are trained on. One thread at a time.
+/// The batches of a run, in order, one epoch after the other. While batches of one window are trained on, a separate
+/// thread reads, encodes and plans the next window. Not thread-safe.
 class BatchSource {
  public:
-  /// Both must outlive it; `executor` makes what is needed at once.
+  /// Both references must outlive the object. `executor` creates windows that are needed immediately.
   BatchSource(const TrainingConfig& config, const Corpus& corpus, core::Executor& executor);
   ~BatchSource();
   BatchSource(const BatchSource&) = delete;
   BatchSource& operator=(const BatchSource&) = delete;
 
-  /// Goes to the epoch, phase and batch of `state`: what comes before is given up. Begins with the window that `state`
+  /// Goes to the epoch, phase and batch of `state`, and drops earlier windows. Starts with the window that `state`
   /// names. Error{kBadInput} if the epoch has no such batch.
   void go_to(const TrainingState& state);
-  /// How many batches of the epoch, from the one of go_to(), there are, at most `most`.
+  /// Returns the number of batches in the epoch from the one of go_to() on, at most `most`.
   std::int64_t available(std::int64_t most);
-  /// Of batch `i` behind that of go_to(), which available() must have counted: its target tokens, and its content.
+  /// Return the target tokens, and the content, of batch `i` after the one of go_to(). available() must have counted
+  /// it.
   std::int64_t target_tokens(std::int64_t i) const;
   void assign(std::int64_t i, Batch& batch, std::int32_t decoder_start, std::int64_t bucket) const;
-  /// Whether the epoch goes on behind so many batches from that of go_to().
+  /// Returns whether the epoch continues after `batches` batches from that of go_to().
   bool goes_on_behind(std::int64_t batches) const;
-  /// Of an epoch as the one of go_to(): exact in memory, else estimated from what was seen of it.
+  /// Returns the number of batches of the current epoch. Exact in memory, otherwise estimated from the windows so far.
   std::int64_t batches_of_epoch() const;
-  /// Moves `state` past an update of so many batches.
+  /// Moves `state` past an update of `batches` batches.
   void advance(TrainingState& state, std::int64_t batches) const;
-  /// Seconds that its callers have waited for windows, since the last call.
+  /// Returns the seconds that callers have waited for windows since the last call.
   double take_waiting() noexcept;
 
  private:
   struct Ahead;
   struct Loaded {
     std::int64_t window = 0;
-    std::int64_t first_batch = 0;  ///< of the epoch
+    std::int64_t first_batch = 0;  ///< in the epoch
     std::unique_ptr<BatchWindow> content;
     std::int64_t end() const { return first_batch + content->plan->batches(); }
   };
@@ -109,7 +110,7 @@ class BatchSource {
   const TrainingConfig* config_;
   WindowMaker maker_;
   core::Executor* executor_;
-  WindowKey key_{.epoch = -1};  ///< of the epoch and its phase; the window is unused
+  WindowKey key_{.epoch = -1};  ///< the epoch and its phase; the window is unused
   std::int64_t windows_ = 0;
   std::int64_t batch_ = 0;
   std::deque<Loaded> loaded_;

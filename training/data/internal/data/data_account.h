@@ -6,8 +6,8 @@
 
 namespace dragoman::training {
 
-/// Writes data.json of a run to `path`: how many pairs there are of each length, so that a report can show it when the
-/// data are gone.
+/// Writes data.json of a run to `path`: the number of pairs of each length, so that a report can show it after the data
+/// is gone.
 ///
 ///     {"format_version": 1, "train": {"pairs": N, "source": [[length, pairs], ...], "target": [...]},
 ///      "validation": {...}}

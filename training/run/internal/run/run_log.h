@@ -9,17 +9,17 @@
 
 namespace dragoman::training {
 
-/// metrics.jsonl: one JSON object a line, appended as training goes.
+/// metrics.jsonl: one JSON object per line, appended during training.
 class RunLog {
  public:
-  /// Goes on from a checkpoint that was made after `lines` lines, at `update`: keeps these lines and drops what a run
-  /// wrote after them. A file that was lost or shortened meanwhile is no reason to stop: lines() says what is left of
-  /// it, without lines of later updates.
+  /// Continues from a checkpoint that was written after `lines` lines, at `update`: keeps these lines and drops later
+  /// ones. A file that was lost or truncated meanwhile is no error: lines() returns the number of remaining lines,
+  /// without lines of later updates.
   RunLog(std::filesystem::path path, std::uint64_t lines, std::int64_t update);
-  /// Appends a line and hands it to the operating system. Error{kIo} if it does not take it.
+  /// Appends a line and passes it to the operating system. Error{kIo} if that fails.
   void append(const core::Json& line);
   std::uint64_t lines() const noexcept { return lines_; }
-  /// Of those that it went on from, how many are of `update`: what was written of it before the checkpoint.
+  /// Returns the number of existing lines of `update`, which were written before the checkpoint.
   std::uint64_t kept_of_update() const noexcept { return kept_of_update_; }
 
  private:

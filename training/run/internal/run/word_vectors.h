@@ -10,16 +10,16 @@
 
 namespace dragoman::training {
 
-/// A line of a file of vectors.
+/// A line of a file with vectors.
 struct WordVector {
   std::string_view piece;
   std::span<const double> values;
   std::uint64_t line = 0;  ///< counts from 1
 };
 
-/// Reads vectors as word2vec and GloVe write them in text: "piece v1 ... vd" in each line, separated by spaces or tabs,
-/// behind a first line "count d" if there is one (two whole numbers, unless d is 1, where that would be a vector). The
-/// text comes in parts of any size; a CR in front of LF, and a byte order mark at the beginning, are no part of it.
+/// Parses vectors in the text format of word2vec and GloVe: "piece v1 ... vd" in each line, separated by spaces or
+/// tabs. An optional first line is "count d": two integers, unless d is 1, in which case it would be a vector. The text
+/// comes in parts of any size. A CR before LF and a byte order mark at the beginning are ignored.
 ///
 ///     WordVectorParser parser("vectors.txt", 512, [&](const WordVector& vector) { ... });
 ///     while (...) parser.feed(bytes);
@@ -28,14 +28,15 @@ class WordVectorParser {
  public:
   using Visit = std::function<void(const WordVector&)>;
 
-  /// `name` stands in messages. What `visit` is given lives until it returns.
+  /// `name` appears in messages. The argument of `visit` is valid during the call.
   WordVectorParser(std::string name, std::int64_t width, Visit visit);
 
-  /// Throws Error{kBadInput} that names the file and the line for one that is no vector of `width` numbers which are
-  /// finite in fp32, or longer than any is; a header of another width; what `visit` throws.
+  /// Parses more text. Error{kBadInput} naming file and line if a line is not a vector of `width` numbers that are
+  /// finite in fp32, if it is longer than any vector, or if the header has another width. Rethrows exceptions of
+  /// `visit`.
   void feed(std::string_view text);
-  /// The last line need not be terminated. Error{kBadInput} if there are not as many vectors as the header says, or
-  /// none.
+  /// Ends the text; the last line need not be terminated. Error{kBadInput} if the number of vectors differs from the
+  /// header, or is 0.
   void finish();
   std::uint64_t vectors() const noexcept { return vectors_; }
 

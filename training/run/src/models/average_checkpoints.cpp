@@ -25,8 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 using core::ErrorCode;
 
-/// The folder of the run of a checkpoint, which may be named by a link: the folder that contains the checkpoint itself,
-/// or else the one that contains the link, if only that is of a run.
+/// Returns the folder of the run of a checkpoint. If the checkpoint is named by a link, it is the folder that contains
+/// the checkpoint itself, or else the folder that contains the link, if only that belongs to a run.
 fs::path run_of(const fs::path& checkpoint) {
   std::error_code ignored;
   const fs::path resolved = fs::canonical(checkpoint, ignored).parent_path();
@@ -43,7 +43,7 @@ TrainingConfig configuration_of(const RunFolder& folder) {
   return config;
 }
 
-/// The part of a run on which its models depend.
+/// The part of a run that its models depend on.
 struct Run {
   Run(const fs::path& path, std::size_t number_of_run, const TrainerEnvironment& environment)
       : number(number_of_run),
@@ -112,7 +112,7 @@ class Runs {
   const Run* first_ = nullptr;
 };
 
-/// The parameters that the run would translate with after the update of the checkpoint.
+/// Returns the file of the parameters that the run would translate with after the update of the checkpoint.
 fs::path parameters_of(const fs::path& checkpoint, const Run& run) {
   const fs::path average = checkpoint / RunFiles::kAveragedParameters;
   std::error_code ignored;
@@ -122,7 +122,7 @@ fs::path parameters_of(const fs::path& checkpoint, const Run& run) {
 
 struct Checkpoint {
   fs::path path;
-  std::size_t run = 0;  ///< in the order in which they were named
+  std::size_t run = 0;  ///< in the order of the command line
   std::int64_t update = 0;
   fs::path parameters;
 };
@@ -136,7 +136,7 @@ std::vector<Checkpoint> open_all(const std::vector<fs::path>& paths, Runs& runs)
                            .update = open_checkpoint(path).update,
                            .parameters = parameters_of(path, run)});
   }
-  // As the trainer averages them: the order decides the last bits.
+  // In the order of the trainer, which determines the last bits.
   std::ranges::sort(checkpoints, {}, [](const Checkpoint& one) { return std::pair(one.run, one.update); });
   return checkpoints;
 }
@@ -148,7 +148,7 @@ bool is_checkpoint(const fs::path& path) {
   const bool has_state = fs::is_regular_file(path / RunFiles::kState, ignored);
   const bool has_weights = fs::is_regular_file(path / formats::ModelFiles::kWeights, ignored);
   if (has_state && has_weights) return true;
-  // A checkpoint of a run that has lost a part is one, so that the error names the part.
+  // A checkpoint of a run that has lost a part still counts, so that the error names the part.
   return (has_state || has_weights) && !fs::exists(path / formats::ModelFiles::kConfig, ignored) &&
          fs::exists(run_of(path) / RunFiles::kRecord, ignored);
 }

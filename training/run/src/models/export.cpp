@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using core::Json;
 
-/// The bars of a signature would end a cell of the table.
+/// Escapes the bars of a signature, which would end a cell of the table.
 std::string in_cell(const std::string& signature) {
   std::string text = "`";
   for (const char letter : signature) {
@@ -131,7 +131,7 @@ void ModelExports::write_folder(const fs::path& folder, const nn::Seq2SeqModel& 
   formats::write_model_folder(folder, content);
 }
 
-/// Beside the model, in which they are merged, as PEFT has them.
+/// Writes the adapters to a folder next to the model into which they are merged, in the form of PEFT.
 void ModelExports::write_adapters(const std::string& name, const nn::ParameterStore& adapters,
                                   const nn::Seq2SeqModel& model) const {
   const LoraConfig& lora = config_->training.lora;
@@ -141,7 +141,7 @@ void ModelExports::write_adapters(const std::string& name, const nn::ParameterSt
                           .rank = lora.rank,
                           .alpha = lora.alpha,
                           .weights = {}};
-  std::deque<tensor::HostView> views;  // keep what they show
+  std::deque<tensor::HostView> views;  // own the memory of the tensors
   const auto on_host = [&](const nn::Parameter& parameter) {
     return views.emplace_back(tensor::HostView::of(adapters.memory(), parameter.value)).tensor();
   };

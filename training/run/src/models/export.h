@@ -16,28 +16,28 @@
 
 namespace dragoman::training {
 
-/// What a model card says about where a model comes from.
+/// The origin of a model, for its model card.
 struct ModelOrigin {
   std::string title;  ///< "best of the run", ...
   std::int64_t update = 0;
   const ValidationResult* scores = nullptr;  ///< nullptr: never validated
 };
 
-/// Throws Error{kInvalidArgument} if something that is not of a model is where a model of the run will have to be: that
-/// is better known before it is trained.
+/// Throws Error{kInvalidArgument} if something that is not a model is in the place of a model of the run. Checked
+/// before training.
 void require_room_for_models(const TrainingConfig& config);
 
-/// A state of a run as translation uses it, without gradients.
+/// A state of a run for translation, without gradients.
 struct Snapshot {
   std::unique_ptr<nn::Seq2SeqModel> model;
-  /// The values of the adapters that are merged in it; nullptr: the run trains none.
+  /// The adapters that are merged into the model. nullptr: the run trains none.
   std::unique_ptr<nn::ParameterStore> adapters;
 };
 
-/// The model folders of a run. One that cannot be written is a warning, since training can go on without it.
+/// The model folders of a run. If one cannot be written, that is a warning, because training can continue without it.
 class ModelExports {
  public:
-  /// The references must outlive the object. `plugin` brings the model type; empty for what is built in.
+  /// The references must outlive the object. `plugin` provides the model type; empty for built-in types.
   ModelExports(const TrainingConfig& config, const RunTokenizers& tokenizers, const core::Json& run_record,
                std::string plugin, const TrainerEnvironment& environment)
       : config_(&config),
@@ -46,15 +46,15 @@ class ModelExports {
         plugin_(std::move(plugin)),
         environment_(&environment) {}
 
-  /// Writes the folder `name` of the run, in one step as far as readers can tell; false if it cannot be written.
+  /// Writes the folder `name` of the run, atomically for readers. Returns false if it cannot be written.
   bool write(const std::string& name, const Snapshot& state, const ModelOrigin& origin);
-  /// Writes a model to any folder, as write() does in the run's; what is wrong is thrown.
+  /// Writes a model to any folder, as write() does for the run. Throws errors.
   void write_to(const std::filesystem::path& folder, const nn::Seq2SeqModel& model, const ModelOrigin& origin) const;
-  /// Writes the folder `base`: the model that the adapters of a run are for. What is wrong is thrown.
+  /// Writes the folder `base`: the base model of the run's adapters. Throws errors.
   void write_base(const nn::Seq2SeqModel& model) const;
-  /// Gives a folder that was written its decoding defaults.
+  /// Adds decoding defaults to a folder that was written.
   void set_decoding(const std::filesystem::path& folder, const core::Json& decoding) const;
-  /// Error{kIo} if a model is still not written; `checkpoint` is what the message says is kept.
+  /// Error{kIo} if a model is still not written. The message says that `checkpoint` is kept.
   void require_written(const std::filesystem::path& checkpoint) const;
 
  private:
@@ -70,10 +70,10 @@ class ModelExports {
   const core::Json* record_;
   std::string plugin_;
   const TrainerEnvironment* environment_;
-  std::map<std::string, std::string> unwritten_;  ///< names, and why
+  std::map<std::string, std::string> unwritten_;  ///< names, and reasons
 };
 
-/// Fills `parameters` with the mean, taken in double precision, of the files' tensors of the same names.
+/// Sets `parameters` to the mean, computed in double precision, of the files' tensors with the same names.
 void average_tensors(std::span<const std::filesystem::path> files, const nn::ParameterStore& parameters);
 
 }  // namespace dragoman::training

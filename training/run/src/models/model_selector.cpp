@@ -39,7 +39,7 @@ core::Json sample_line(const TrainingState& state, const ValidationSample& sampl
           {"reference", sample.reference}};
 }
 
-/// Validations at the ends of epochs show what other runs of that seed show after as many epochs.
+/// Validations at the ends of epochs show the same samples as other runs with this seed after as many epochs.
 SampleDraw draw_of(const TrainingConfig& config, const TrainingState& state) {
   return {.seed = config.training.seed,
           .number = static_cast<std::uint64_t>(config.validation.every_epochs > 0 ? state.epoch : state.update)};
@@ -69,7 +69,7 @@ bool ModelSelector::validate(const std::stop_token& stop) {
 void ModelSelector::begin() {
   TrainingState& state = progress_->state;
   try {
-    // It may turn out to be one of the best, when its parameters are gone.
+    // The update may turn out to be one of the best when its parameters are gone.
     if (averages_best(run_->config.checkpoint)) {
       checkpoints_->keep(state.update);
       if (checkpoints_->saved_update() != state.update) checkpoints_->save();
@@ -96,7 +96,7 @@ void ModelSelector::conclude(bool wait) {
   try {
     begun_->result = concurrent_.take();
   } catch (...) {
-    // As if it had never begun: whoever resumes makes the next one.
+    // As if the validation had not begun: a resumed run makes it.
     progress_->state.validated = begun_->at.validated;
     begun_.reset();
     checkpoints_->rescue();
@@ -104,7 +104,7 @@ void ModelSelector::conclude(bool wait) {
   }
   ValidatedModel validated = std::move(*begun_);
   begun_.reset();
-  checkpoints_->release(validated.at.update);  // the best ones are kept because they are
+  checkpoints_->release(validated.at.update);  // the best ones are kept anyway
   take_in(std::move(validated));
 }
 
@@ -113,7 +113,7 @@ void ModelSelector::take_in(ValidatedModel validated) {
   const double value = validated.result.value(run_->config.validation.metric);
   const bool best = progress_->early_stopping.observe(update, value);
   const TrainConfig& recipe = run_->config.training;
-  // Not within the warm-up, in which the rate is not what a reduction would reduce.
+  // Not during the warm-up, whose rate is not the one that a reduction applies to.
   if (recipe.schedule.kind == ScheduleKind::kPlateau && update >= recipe.schedule.warmup &&
       progress_->plateau.observe(value))
     run_->log(fmt::format("update {}: no better for {} validations, so the learning rate is reduced", update,
@@ -127,7 +127,8 @@ void ModelSelector::take_in(ValidatedModel validated) {
   }
 }
 
-/// Beside those of the newest validation, so that systems can be compared: docs/guides/evaluation.md.
+/// Stores translations next to those of the newest validation, so that systems can be compared: see
+/// docs/guides/evaluation.md.
 void ModelSelector::keep_hypotheses(const std::vector<std::string>& hypotheses) const {
   if (hypotheses.empty()) return;
   try {
@@ -174,7 +175,7 @@ void ModelSelector::record(const ValidatedModel& validated, bool best) {
                         best ? " (best so far)" : ""));
 }
 
-/// The parameters that translation would use, in a model of their own, without gradients.
+/// Returns a separate model with the parameters that translation would use, without gradients.
 Snapshot ModelSelector::snapshot() const {
   const tensor::Tensor values = run_->optimizer->averaged_values();
   tensor::DeviceMemory& memory = run_->context->memory();
@@ -266,7 +267,7 @@ ModelSelector::Selected ModelSelector::write_last_models(const std::stop_token& 
     }
   }
   exports_.require_written(checkpoints_->path(update));
-  // Of an earlier part of the run, of whose state no checkpoint may be left.
+  // A model from an earlier part of the run, of which no checkpoint may remain.
   core::require(
       run_->folder.holds_model(selected.model.filename().string()), core::ErrorCode::kIo,
       "{}: is gone, and no longer can it be made: its state is that after update {}; last/ has been written, and "

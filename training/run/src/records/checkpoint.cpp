@@ -26,7 +26,7 @@ using core::Json;
 
 constexpr std::string_view kPrefix = RunFiles::kCheckpointPrefix;
 constexpr std::string_view kDamaged = ".damaged";
-/// 2: without what optimisers other than Adam keep, plateaus, and counts of what was not finite.
+/// Version 2 lacks the states of optimisers other than Adam, plateaus, and counts of non-finite updates.
 constexpr int kFormatVersion = 3;
 /// The version whose checkpoints have no SHA256SUMS.
 constexpr int kWithoutSums = 1;
@@ -36,7 +36,7 @@ constexpr std::uint64_t kLargestState = std::uint64_t{16} << 20;
 /// The files that loading needs in addition to the optimiser's.
 constexpr const char* kNeeded[] = {RunFiles::kState, formats::ModelFiles::kWeights};
 
-/// The update in "checkpoint-<update>", or -1.
+/// Returns the update in "checkpoint-<update>", or -1.
 std::int64_t update_of(const std::string& name) {
   if (!name.starts_with(kPrefix)) return -1;
   std::int64_t update = -1;
@@ -50,7 +50,7 @@ bool is_present(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
-/// Takes the name away first: what bears it is whole, even if the process is killed while files are removed.
+/// Renames the folder first: a folder with the final name is complete even if the process is killed meanwhile.
 void discard(const fs::path& checkpoint) {
   const fs::path nameless = checkpoint.string() + std::string(core::kPartialSuffix);
   std::error_code error;
@@ -67,7 +67,7 @@ void require_present(std::string_view name, const fs::path& checkpoint) {
   core::require(is_present(checkpoint / name), ErrorCode::kBadInput, "{}: is missing", (checkpoint / name).string());
 }
 
-/// {window: N, begin: BATCH}
+/// Reads {window: N, begin: BATCH}.
 void read_window(core::OptionReader options, TrainingState& state) {
   state.window = options.require_key<std::int64_t>("window");
   options.check(state.window >= 0 && state.window <= kMany, "window", fmt::format("must lie in 0 .. {}", kMany));
@@ -76,7 +76,7 @@ void read_window(core::OptionReader options, TrainingState& state) {
   options.finish();
 }
 
-/// {value: N, updates: N}
+/// Reads {value: N, updates: N}.
 void read_loss_scale(core::OptionReader options, TrainingState& state) {
   state.loss_scale = options.require_key<std::int64_t>("value");
   options.check(state.loss_scale > 0 && state.loss_scale <= kLargestCount &&
@@ -88,7 +88,7 @@ void read_loss_scale(core::OptionReader options, TrainingState& state) {
   options.finish();
 }
 
-/// {type: NAME, states: [NAME, ...], begun_after: N}
+/// Reads {type: NAME, states: [NAME, ...], begun_after: N}.
 void read_optimizer(core::OptionReader options, TrainingState& state) {
   state.optimizer = options.require_key<std::string>("type");
   state.optimizer_begun_after = options.require_key<std::int64_t>("begun_after");

@@ -35,8 +35,8 @@ void CheckpointKeeper::load_last() {
       saved_update_ = progress_->state.update;
       break;
     } catch (const core::Error& error) {
-      // What is wrong with anything but these files is wrong with the checkpoint before, too, or passes. And rank 0
-      // has looked through them before others do.
+      // An error that is not in these files also affects the previous checkpoint, or is temporary. Rank 0 has checked
+      // the files before the other processes read them.
       if (!run_->ranks->leads()) throw;
       if (error.code() != ErrorCode::kBadInput || std::next(update) == updates.rend()) throw;
       run_->warn(fmt::format("{}; falling back to the checkpoint before it", error.what()));
@@ -62,7 +62,8 @@ TrainingState CheckpointKeeper::load(const fs::path& checkpoint) {
   return state;
 }
 
-/// Those of another optimiser say nothing to this one, which then begins with zeros; adam and adamw keep the same.
+/// Moments of another optimiser are not usable; the new one then starts with zeros. adam and adamw have the same
+/// moments.
 void CheckpointKeeper::load_moments(const fs::path& checkpoint, TrainingState& state) {
   const auto family = [](std::string_view kind) { return kind == "adamw" ? "adam" : kind; };
   Optimizer& optimizer = *run_->optimizer;
@@ -97,7 +98,7 @@ bool CheckpointKeeper::is_regular(std::int64_t update) const {
   return every > 0 && update % every == 0;
 }
 
-/// Those that can be gone back to: a checkpoint that an interruption has made must not change what comes.
+/// Returns the checkpoints that can be restored. A checkpoint that an interruption wrote must not affect results.
 std::vector<std::int64_t> CheckpointKeeper::regular_updates() const {
   std::vector<std::int64_t> regular;
   for (const std::int64_t update : store_.updates())
@@ -182,14 +183,14 @@ bool CheckpointKeeper::due_for_mean() const {
                              [&](const ScoredUpdate& best) { return best.update == now; });
 }
 
-/// The updates whose checkpoints the mean at the end is taken of, as it would be taken now.
+/// Returns the updates whose checkpoints would be averaged if training ended now.
 std::vector<std::int64_t> CheckpointKeeper::updates_of_mean() const {
   const CheckpointConfig& config = run_->config.checkpoint;
   std::vector<std::int64_t> wanted;
   if (averages_best(config))
     for (const ScoredUpdate& best : progress_->early_stopping.ranking()) wanted.push_back(best.update);
   if (config.average_of == AverageOf::kLast) {
-    // Not those that owe their existence to an interruption, which must not change the result.
+    // Excludes checkpoints that an interruption wrote, because they must not change the result.
     const bool ended = progress_->at_end(run_->config);
     for (const std::int64_t update : store_.updates())
       if (update > 0 && (is_regular(update) || (update == progress_->state.update && ended))) wanted.push_back(update);
@@ -207,7 +208,7 @@ std::vector<fs::path> CheckpointKeeper::files_of_mean() const {
     const fs::path file =
         checkpoint / (run_->optimizer->has_average() ? RunFiles::kAveragedParameters : formats::ModelFiles::kWeights);
     if (!fs::exists(file)) continue;
-    open_checkpoint(checkpoint);  // for the sums
+    open_checkpoint(checkpoint);  // checks the sums
     files.push_back(file);
   }
   return files;

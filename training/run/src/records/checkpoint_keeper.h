@@ -10,39 +10,38 @@
 
 namespace dragoman::training {
 
-/// Writes the state of a run as checkpoints, reads it back, and decides which of them stay. Both references must
-/// outlive it.
+/// Writes the state of a run to checkpoints, reads it back, and decides which checkpoints to keep. Both references must
+/// outlive the object.
 class CheckpointKeeper {
  public:
   CheckpointKeeper(RunParts& run, RunProgress& progress)
       : run_(&run), progress_(&progress), store_(run.config.output) {}
 
-  /// Puts the run where its newest sound checkpoint was; damaged ones after it are set aside, with a warning.
+  /// Restores the newest valid checkpoint. Damaged ones after it are renamed, with a warning.
   void load_last();
-  /// Saves what there is now, and drops what is no longer needed.
+  /// Saves the current state, and removes checkpoints that are no longer needed.
   void save();
-  /// Saves what was trained since the last checkpoint, so that it outlives an error that has nothing to do with it. A
-  /// save that fails is a warning.
+  /// Saves the progress since the last checkpoint, so that it survives an unrelated error. A failed save is a warning.
   void rescue() noexcept;
-  /// Whether the configuration asks for a checkpoint now.
+  /// Returns whether the configuration schedules a checkpoint now.
   bool due() const;
-  /// Whether this update is among the best, and may thus be averaged at the end: its checkpoint must exist by then.
+  /// Returns whether this update is among the best and may be averaged at the end, so that it needs a checkpoint.
   bool due_for_mean() const;
-  /// The checkpoint of this update, if there will be one, stays until it is released.
+  /// Keeps the checkpoint of this update, if there will be one, until it is released.
   void keep(std::int64_t update) { kept_.insert(update); }
   void release(std::int64_t update) noexcept { kept_.erase(update); }
 
-  /// Puts parameters, moments and average back to the last checkpoint that checkpoint.every asked for, or, if they are
-  /// still those of that one, to the one before it: what it holds may be finite and of no use. All else of the run goes
-  /// on from where it is; TrainingState::restored says which it was.
+  /// Restores parameters, moments and average from the last checkpoint of checkpoint.every. If they are still equal to
+  /// that one, the previous one is restored: values may be finite but useless. All other state continues from the
+  /// current position; TrainingState::restored stores which checkpoint it was.
   void restore_tensors();
 
-  /// "run/checkpoint-100 is kept", for messages of errors.
+  /// Returns "run/checkpoint-100 is kept", for error messages.
   std::string kept() const;
-  /// Of the newest checkpoint, -1 if there is none.
+  /// Returns the update of the newest checkpoint, or -1 if there is none.
   std::int64_t saved_update() const noexcept { return saved_update_; }
   std::filesystem::path path(std::int64_t update) const { return store_.path(update); }
-  /// The files of parameters that the mean at the end is taken of, their sums checked.
+  /// Returns the parameter files that the mean at the end is computed from, after checking their sums.
   std::vector<std::filesystem::path> files_of_mean() const;
 
  private:

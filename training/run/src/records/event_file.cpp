@@ -68,12 +68,12 @@ std::string text_field(int field, std::string value) {
   return bytes_field(field, value);
 }
 
-/// Summary.Value with tag and simple_value.
+/// Returns a Summary.Value with tag and simple_value.
 std::string scalar_value(const std::string& tag, double value) {
   return text_field(1, tag) + float_field(2, static_cast<float>(value));
 }
 
-/// Summary.Value whose tensor is one text, for the plugin `text`.
+/// Returns a Summary.Value whose tensor is one text, for the plugin `text`.
 std::string text_value(const std::string& tag, const std::string& text) {
   constexpr std::uint64_t kString = 7;  // DataType
   const std::string shape = bytes_field(2, integer_field(1, 1));
@@ -82,7 +82,7 @@ std::string text_value(const std::string& tag, const std::string& text) {
   return text_field(1, tag) + bytes_field(8, tensor) + bytes_field(9, metadata);
 }
 
-/// Reads fields one after the other; false at the end, and for what is no message.
+/// Reads the fields of a message in order. Returns false at the end, and for invalid bytes.
 class MessageReader {
  public:
   explicit MessageReader(std::string_view bytes) : rest_(bytes) {}

@@ -15,7 +15,7 @@
 namespace dragoman::training {
 namespace {
 
-/// The complete lines of the file, at most `most`.
+/// Returns the complete lines of the file, at most `most`.
 std::vector<std::string> first_lines(const std::filesystem::path& path, std::uint64_t most) {
   std::vector<std::string> lines;
   std::error_code ignored;
@@ -24,14 +24,14 @@ std::vector<std::string> first_lines(const std::filesystem::path& path, std::uin
   const std::string text = core::read_regular_file(path, kLargest);
   for (std::size_t begin = 0; lines.size() < most;) {
     const std::size_t end = text.find('\n', begin);
-    if (end == std::string::npos) break;  // a killed process left half a line
+    if (end == std::string::npos) break;  // a killed process left an incomplete line
     lines.push_back(text.substr(begin, end + 1 - begin));
     begin = end + 1;
   }
   return lines;
 }
 
-/// Whether the line is of an update after `update`.
+/// Returns whether the line belongs to an update after `update`.
 bool is_later(const std::string& line, std::int64_t update) {
   const core::Json json = core::try_parse_json(line).tree;
   return json.is_object() && json.contains("update") && json["update"].is_number_integer() && json["update"] > update;
@@ -46,7 +46,7 @@ bool is_of(const std::string& line, std::int64_t update) {
 
 RunLog::RunLog(std::filesystem::path path, std::uint64_t lines, std::int64_t update) : path_(std::move(path)) {
   std::vector<std::string> kept = first_lines(path_, lines);
-  // A file that lost lines before the checkpoint's end may have some from after it among the first.
+  // If a file lost lines before the end of the checkpoint, the first lines may include later ones.
   if (kept.size() < lines) std::erase_if(kept, [&](const std::string& line) { return is_later(line, update); });
   std::string text;
   for (const std::string& line : kept) text += line;
@@ -62,7 +62,7 @@ RunLog::RunLog(std::filesystem::path path, std::uint64_t lines, std::int64_t upd
 
 void RunLog::append(const core::Json& line) {
   const std::string text = core::one_line(line) + "\n";
-  // Not through the stream's buffer, which gives up where a signal interrupts it.
+  // Not through the buffer of the stream, which fails if a signal interrupts it.
   for (std::string_view rest = text; !rest.empty();) {
     const ssize_t n = ::write(::fileno(file_.get()), rest.data(), rest.size());
     const int error = errno;

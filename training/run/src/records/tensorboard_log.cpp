@@ -26,8 +26,8 @@ double now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-/// The seconds in the name of a file that this program may have written; nothing for any other name: others' files stay
-/// as they are, whatever they are called.
+/// Returns the seconds in the name of a file that this program may have written, or nullopt for any other name: files
+/// of other programs are not changed.
 std::optional<std::int64_t> seconds_of(const fs::path& path) {
   const std::string name = path.filename().string();
   if (name.size() != kEventFilePrefix.size() + kDigits + kEventFileSuffix.size()) return std::nullopt;
@@ -47,7 +47,7 @@ std::vector<fs::path> own_event_files(const fs::path& folder) {
   return files;
 }
 
-/// Leaves the file's events of updates before `update`, and the first `lines` events of that one, which are counted
+/// Keeps the file's events of updates before `update`, and the first `lines` events of that update, which it counts
 /// down. A file without a remaining event is removed. Links are not followed.
 void cut(const fs::path& path, std::int64_t update, std::uint64_t& lines) {
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 32;
@@ -56,7 +56,7 @@ void cut(const fs::path& path, std::int64_t update, std::uint64_t& lines) {
   std::string after;
   bool empty = true;
   const std::vector<StoredEvent> events = read_events(before);
-  if (events.empty() && !before.empty()) return;  // something else of this name
+  if (events.empty() && !before.empty()) return;  // another file with this name
   for (const StoredEvent& event : events) {
     if (!event.is_version && (event.step > update || (event.step == update && lines == 0))) continue;
     if (!event.is_version && event.step == update) --lines;
@@ -69,7 +69,8 @@ void cut(const fs::path& path, std::int64_t update, std::uint64_t& lines) {
     core::write_file(path, after);
 }
 
-/// TensorBoard reads the files of a folder in the order of their names, which begin with the seconds of their making.
+/// TensorBoard reads the files of a folder in the order of their names, which begin with their creation time in
+/// seconds.
 fs::path new_name(const fs::path& folder) {
   auto seconds = static_cast<std::int64_t>(now());
   for (const fs::path& file : own_event_files(folder)) seconds = std::max(seconds, seconds_of(file).value_or(0) + 1);
@@ -82,16 +83,16 @@ fs::path new_name(const fs::path& folder) {
 std::string as_markdown(const Json& sample) {
   const auto quoted = [&](const char* key) {
     std::string text = sample.value(key, std::string());
-    // Markdown ends the quotation at the end of a line, and line ends have several forms.
+    // In Markdown, the quotation ends at the end of a line, and line ends have several forms.
     std::ranges::replace_if(
         text, [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
-    return "    " + text + "\n\n";  // as it is, whatever marks it holds
+    return "    " + text + "\n\n";  // verbatim, whatever markup it contains
   };
   return "source\n\n" + quoted("source") + "prediction\n\n" + quoted("prediction") + "reference\n\n" +
          quoted("reference");
 }
 
-/// Whether a number of a line is its time rather than a result.
+/// Returns whether a number of a line is its time rather than a result.
 bool is_time(const std::string& key) {
   return key == "update" || key == "target_tokens" || key == "seconds";
 }
@@ -100,7 +101,7 @@ bool is_time(const std::string& key) {
 
 TensorBoardLog::TensorBoardLog(const fs::path& folder, std::int64_t update, std::uint64_t lines) {
   std::error_code ignored;
-  fs::create_directories(folder, ignored);  // what is wrong with it, writing finds out
+  fs::create_directories(folder, ignored);  // writing reports what is wrong with it
   for (const fs::path& file : own_event_files(folder)) cut(file, update, lines);
   file_.emplace(new_name(folder));
   if (update > 0) file_->append({.wall_time = now(), .step = update + 1, .restarts = true});
@@ -123,7 +124,7 @@ void TensorBoardLog::append(const Json& line) {
   const double seconds = line.value("seconds", 0.0);
   if (type == "training" && seconds > 0)
     event.scalars.emplace_back("train/tokens_per_second", line.value("target_tokens", 0.0) / seconds);
-  file_->append(event);  // one for each line, by which they are cut
+  file_->append(event);  // one per line of metrics.jsonl, by which files are cut
 }
 
 }  // namespace dragoman::training

@@ -10,15 +10,14 @@
 
 namespace dragoman::training {
 
-/// What metrics.jsonl says, as event files: `train/loss`, `validation/BLEU`, `samples/1` and so on. One thread at a
-/// time.
+/// Writes the content of metrics.jsonl to event files: `train/loss`, `validation/BLEU`, `samples/1` and so on. Not
+/// thread-safe.
 class TensorBoardLog {
  public:
-  /// Goes on after `update`, of which metrics.jsonl has `lines`: what older files of the folder hold beyond that is cut
-  /// off, and a new file begins, which tells a TensorBoard that is watching to forget later updates, too.
+  /// Continues after `update`, of which metrics.jsonl has `lines` lines. Later events in existing files of the folder
+  /// are removed. A new file begins, which makes a running TensorBoard drop later updates, too.
   TensorBoardLog(const std::filesystem::path& folder, std::int64_t update, std::uint64_t lines);
-  /// Takes a line of metrics.jsonl; all numbers in it but those that say when are scalars, those that are not finite
-  /// left out.
+  /// Appends a line of metrics.jsonl. All numbers in it are scalars, except times and non-finite ones.
   void append(const core::Json& line);
 
  private:

@@ -22,8 +22,8 @@ std::string fingerprint_of(const RunParts& run) {
   return hexadecimal(core::fingerprint({bytes, tensor::bytes_of(flat)}));
 }
 
-/// The configuration but for what may differ between machines: where files lie (their content is compared), threads,
-/// devices.
+/// Returns the configuration without settings that may differ between machines: paths of files (their content is
+/// compared), threads, devices.
 Json comparable_configuration(const Json& record) {
   Json configuration = record["configuration"];
   for (const char* key : {"output", "threads", "device"}) configuration.erase(key);
@@ -35,9 +35,9 @@ Json comparable_configuration(const Json& record) {
 Json description(const RunParts& run, const TrainingState& state, StartMode mode) {
   constexpr std::array kModes = {"fresh", "resume", "fork"};
   Json data = run.record["data"];
-  data.erase("validation");  // rank 0 alone reads it
+  data.erase("validation");  // only rank 0 reads it
   Json build = run.environment.build;
-  // Not the number of the device.
+  // Excludes the number of the device.
   const std::string device = tensor::name_of(run.device);
   build["device"] = {{"kind", std::string(run.device.backend())}, {"computes with", build.value(device, Json())}};
   build.erase(device);
@@ -50,14 +50,14 @@ Json description(const RunParts& run, const TrainingState& state, StartMode mode
   return all;
 }
 
-/// "/training/seed" is training.seed to a user.
+/// Converts "/training/seed" to training.seed, the form that users know.
 std::string key_of(const std::string& pointer) {
   std::string key = pointer.substr(1);
   std::ranges::replace(key, '/', '.');
   return key;
 }
 
-/// "training.seed is 7 and not 1", of as many as fit in a message.
+/// Returns "training.seed is 7 and not 1", with as many differences as fit into a message.
 std::string describe_differences(const Json& first, const Json& other) {
   constexpr int kMax = 5;
   const Json expected = first.flatten(), found = other.flatten();

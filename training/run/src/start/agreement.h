@@ -11,14 +11,14 @@
 
 namespace dragoman::training {
 
-/// Compares what the processes of a run are about to do, before the first update: configuration, data, tokenizers,
-/// build and instruction set, where they stand, and the bytes of the parameters. Error{kBadInput} in all of them, that
-/// names who differs from rank 0 and in what.
+/// Compares the plans of all processes of a run before the first update: configuration, data, tokenizers, build and
+/// instruction set, position, and the bytes of the parameters. If one differs, all of them throw Error{kBadInput}
+/// naming the process that differs from rank 0, and the difference.
 void require_agreement(const RunParts& run, const TrainingState& state, StartMode mode);
 
 enum class NextStep : std::uint8_t { kUpdate, kFinish, kInterrupt };
 
-/// What rank 0 decides; the others wait for it, and then stand where it stands.
+/// Returns the decision of rank 0. The other processes wait for it and adopt its position.
 NextStep share_decision(collective::Collective& ranks, RunProgress& progress, const std::function<NextStep()>& decide);
 
 }  // namespace dragoman::training

@@ -34,7 +34,7 @@ bool holds_floats(tensor::DType dtype) {
   return dtype != tensor::DType::kI8 && dtype != tensor::DType::kI32;
 }
 
-/// A table that is being filled.
+/// Fills a table.
 class TableFiller {
  public:
   TableFiller(const EmbeddingsConfig& config, const tokenizer::Tokenizer& tokenizer, tensor::DeviceMemory& memory,
@@ -45,7 +45,7 @@ class TableFiller {
         view_(tensor::HostView::of(memory, table.value)),
         line_of_(static_cast<std::size_t>(table.rows), 0) {}
 
-  /// "812 of 1000 pieces from vectors.txt, which holds 4000; 188 keep their initial values".
+  /// Returns "812 of 1000 pieces from vectors.txt, which holds 4000; 188 keep their initial values".
   std::string fill(const std::stop_token& stop) {
     const bool is_text = !config_.file.ends_with(".safetensors");
     core::require(!is_text || config_.tensor.empty(), ErrorCode::kBadInput,
@@ -63,11 +63,11 @@ class TableFiller {
   bool found_none() const noexcept { return found_ == 0; }
 
  private:
-  /// `where` is the row in the file, for messages.
+  /// `where` is the place of the row in the file, for messages.
   void set_row(std::int64_t row, std::span<const double> values, const std::string& where) {
     for (std::int64_t j = 0; j < width_; ++j) {
       const double value = config_.scale * values[static_cast<std::size_t>(j)];
-      // Embeddings times the root of the width must be numbers, too.
+      // Embeddings times the root of the width must be finite, too.
       constexpr double kMax = 1e30;
       core::require(std::fabs(value) <= kMax, ErrorCode::kBadInput,
                     "{}: {}: number {} is {} (times the scale {}); embeddings are at most {:g}, smaller by far if a "
@@ -136,7 +136,7 @@ class TableFiller {
   const tokenizer::Tokenizer& tokenizer_;
   std::int64_t width_;
   tensor::HostView view_;
-  std::vector<std::uint64_t> line_of_;  ///< of each piece; 0: none yet
+  std::vector<std::uint64_t> line_of_;  ///< line of each piece; 0: none yet
   std::int64_t found_ = 0;
   std::int64_t held_ = 0;
 };
@@ -181,7 +181,7 @@ core::Json embedding_sums(const DataConfig& config, const core::Json& before) {
     std::error_code ignored;
     const bool gone = std::filesystem::status(file, ignored).type() == std::filesystem::file_type::not_found;
     const bool recorded = !before.is_null() && before["data"].contains(key);
-    // It is read twice, and to its end before anything looks at it.
+    // The file is read twice, and to its end before it is used.
     const auto type = std::filesystem::status(file, ignored).type();
     core::require(type == std::filesystem::file_type::regular || type == std::filesystem::file_type::not_found,
                   ErrorCode::kBadInput,

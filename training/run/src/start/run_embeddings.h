@@ -10,18 +10,17 @@
 
 namespace dragoman::training {
 
-/// Marks the tables that data.embeddings wants frozen. Error{kBadInput} if the model does not say which its tables are,
-/// or if both files are for one table.
+/// Marks the tables that data.embeddings freezes. Error{kBadInput} if the model does not declare its tables, or if both
+/// files are for one table.
 void prepare_embeddings(const DataConfig& config, nn::Seq2SeqModel& model);
 
-/// Gives the tables of an initialised model what the files of data.embeddings hold, and says how much that was. Rows of
-/// pieces that a file does not have stay as they are. Error{kBadInput} names the file, and the line or tensor, that is
-/// wrong.
+/// Fills the tables of an initialised model from the files of data.embeddings, and logs the number of pieces. Rows of
+/// pieces that a file does not contain are unchanged. Error{kBadInput} names the invalid file, and the line or tensor.
 void load_embeddings(const DataConfig& config, const RunTokenizers& tokenizers, nn::Seq2SeqModel& model,
                      const core::LogSink& log, const std::stop_token& stop);
 
-/// For run.json: the SHA-256 sums of the files by `source_embeddings` and `target_embeddings`. A run that goes on does
-/// not read them, so one that is gone has the sum that `before`, the record of that run, says.
+/// Returns the SHA-256 sums of the files by `source_embeddings` and `target_embeddings`, for run.json. A continued run
+/// does not read the files, so a missing file has the sum in `before`, the record of that run.
 core::Json embedding_sums(const DataConfig& config, const core::Json& before);
 
 }  // namespace dragoman::training

@@ -24,7 +24,7 @@ using core::Json;
 
 namespace {
 
-/// Whether training writes, replaces or removes something of this name in its folder.
+/// Returns whether training writes, replaces or removes something with this name in its folder.
 bool is_written(std::string name) {
   for (const std::string_view suffix : {core::kPartialSuffix, core::kReplacedSuffix})
     if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
@@ -82,7 +82,7 @@ void RunFolder::take(StartMode mode, bool exists) {
                        "{}: holds no checkpoint to resume from; start without `resume`", path_.string());
 }
 
-/// What would be written through a link is elsewhere, and not the run's.
+/// A file behind a link is elsewhere, and does not belong to the run.
 void RunFolder::require_no_links() const {
   for (const fs::path& entry : core::list_folder(path_)) {
     std::error_code ignored;
@@ -94,7 +94,7 @@ void RunFolder::require_no_links() const {
   }
 }
 
-/// A run that ended before its first checkpoint may begin anew; what is no run's is not written over.
+/// A run that ended before its first checkpoint may start again. Anything that is not a run is not overwritten.
 void RunFolder::require_room() const {
   std::error_code ignored;
   if (fs::exists(file(RunFiles::kRecord), ignored)) return;
@@ -111,7 +111,7 @@ void RunFolder::require_room() const {
 
 RunFolder::~RunFolder() {
   std::error_code ignored;
-  if (made_) fs::remove(path_, ignored);  // refused by the system unless it is empty
+  if (made_) fs::remove(path_, ignored);  // fails unless the folder is empty
 }
 
 bool RunFolder::holds_model(std::string_view name) const {

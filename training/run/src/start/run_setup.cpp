@@ -22,7 +22,7 @@ namespace {
 using core::ErrorCode;
 using core::Json;
 
-/// 1: without copies of the tokenizers, and without sums.
+/// Version 1 has no copies of the tokenizers, and no sums.
 constexpr int kRecordVersion = 2;
 constexpr std::uint64_t kLargestRecord = std::uint64_t{16} << 20;
 
@@ -39,7 +39,7 @@ std::int32_t special_id(const RunTokenizer& run_tokenizer, const std::string& pi
   return *id;
 }
 
-/// An id that source and target must share, since sequences of both are closed by it.
+/// Returns an id that source and target must share because it ends the sequences of both.
 std::int32_t shared_id(const DataConfig& data, const RunTokenizers& tokenizers, const std::string& piece,
                        std::string_view key) {
   const std::string& source_file = data.source_tokenizer.file;
@@ -157,7 +157,7 @@ void load_base(const RunFolder& folder, nn::ParameterStore& parameters) {
 
 Json make_run_record(const TrainingConfig& config, const Json& build, const nn::Seq2SeqModel& model,
                      const RunTokenizers& tokenizers, const Corpus& train, const Corpus* validation) {
-  // The model's own account of itself, so that writing out a default is not a change.
+  // The model's own configuration, so that naming a default is not a change.
   TrainingConfig resolved = config;
   resolved.model.options = model.config();
   Json data = {{"train", train.fingerprint()},
@@ -208,7 +208,7 @@ Json read_run_record(const std::filesystem::path& file) {
 
 namespace {
 
-/// Everything that affected the results of a run. Keys that did not exist yet when it began have the values of then.
+/// Returns everything that affected the results of a run. Keys that were added since then have the values of that time.
 Json with_later_keys(const Json& before, const Json& now) {
   static const std::vector<std::pair<const char*, Json>> later = {{"training.compute", "fp32"},
                                                                   {"training.row_bucket", 1},
@@ -231,7 +231,7 @@ Json with_later_keys(const Json& before, const Json& now) {
   Json known = before["affects_results"];
   for (const auto& [key, value] : later)
     if (now["affects_results"].contains(key) && !known.contains(key)) known[key] = value;
-  // The other keys were made such that their defaults equal what there was before them.
+  // The other keys were added such that their defaults equal the previous behaviour.
   const Json usual = keys_that_affect_results({});
   for (const auto& [key, value] : usual.items())
     if (key.starts_with("training.") && now["affects_results"].contains(key) && !known.contains(key))

@@ -29,7 +29,7 @@ constexpr std::array<std::pair<const char*, std::int32_t nn::SequenceSpec::*>, 4
      {"unknown", &nn::SequenceSpec::unknown},
      {"decoder_start", &nn::SequenceSpec::decoder_start}}};
 
-/// How a configuration names what the folder says of itself.
+/// Returns the folder's description of its model as keys of a configuration.
 Json keys_of(const formats::ModelConfig& config) {
   Json keys{{"type", config.model_type},
             {"maximum_source_length", config.sequences.maximum_source_length},
@@ -45,7 +45,7 @@ TokenizerPairConfig tokenizers_of(const fs::path& folder, const formats::ModelCo
   const bool joint = config.tokenizers ? stored.joint : fs::exists(folder / formats::ModelFiles::kTokenizer, ignored);
   const auto side = [&](TokenizerSide which, const tokenizer::TokenizerSpec& spec) {
     const char* name = formats::tokenizer_file_name(joint ? TokenizerSide::kJoint : which, spec);
-    // Named even if it is a tokenizer.json, so that it is exported as it is.
+    // Named even if it is a tokenizer.json, so that it is exported unchanged.
     return tokenizer::TokenizerSpec{
         .type = std::string(spec.kind()), .options = spec.options, .file = (folder / name).string()};
   };
@@ -53,7 +53,7 @@ TokenizerPairConfig tokenizers_of(const fs::path& folder, const formats::ModelCo
           side(TokenizerSide::kTarget, joint ? stored.source : stored.target)};
 }
 
-/// For each piece of `now` its number in `before`, or -1.
+/// Returns the index in `before` of each piece of `now`, or -1.
 std::vector<std::int64_t> numbers_before(const tokenizer::Tokenizer& now, const tokenizer::Tokenizer& before) {
   std::vector<std::int64_t> numbers;
   for (std::int32_t id = 0; id < now.size(); ++id) {
@@ -70,7 +70,7 @@ bool are_the_same(const std::vector<std::int64_t>& numbers, std::int64_t size_be
   return true;
 }
 
-/// A parameter that has a row, or of a vector an element, for each piece.
+/// A parameter that has a row (a vector: an element) per piece.
 struct PerPiece {
   const tensor::HostView& to;
   const tensor::HostView& from;
@@ -86,7 +86,8 @@ struct PerPiece {
   }
 };
 
-/// How many pieces take their rows from a model with another vocabulary, for a message. Null: their rows are not taken.
+/// Returns, for a message, the number of pieces whose rows come from a model with another vocabulary. nullptr: none are
+/// taken.
 std::string describe_carried(const std::vector<std::int64_t>* source, std::int64_t source_size,
                              const std::vector<std::int64_t>* target, std::int64_t target_size) {
   const auto side = [](const std::vector<std::int64_t>* numbers, std::int64_t size, const char* name) {
@@ -113,7 +114,7 @@ std::optional<StartingModel> StartingModel::find(TrainingConfig& config, const J
     return start;
   }
   try {
-    // Says which folders in it are models.
+    // The error names the folders in it that are models.
     std::error_code ignored;
     if (fs::is_directory(start.path_, ignored) && !fs::exists(start.path_ / formats::ModelFiles::kConfig, ignored))
       formats::load_model_config(start.path_);
@@ -127,7 +128,7 @@ std::optional<StartingModel> StartingModel::find(TrainingConfig& config, const J
   const formats::ModelConfig folder = formats::load_model_config(start.path_);
   start.languages_ = folder.languages;
   start.require_vocabulary(config.data, {});
-  // Its own tokens may have other numbers in another tokenizer.
+  // The folder's own tokens may have other ids in another tokenizer.
   if (config.data.source_tokenizer.file.empty()) start.decoding_ = folder.decoding;
   start.decoding_.erase(decoding::kShortlistKey);
   complete(config, keys_of(folder), tokenizers_of(start.path_, folder), where);
@@ -147,7 +148,7 @@ void StartingModel::go_on(const Json& record) {
                 "model.from: the run to be continued did not begin with a model folder; leave it out, or train in "
                 "another folder");
   recorded_ = record["start"];
-  // What the run goes on from is in its own folder; where it came from stays what it was.
+  // A continued run uses its own folder; the origin of the model is unchanged.
   const fs::path origin = recorded_.value("folder", std::string());
   if (origin != path_)
     core::log(environment_->log, core::LogLevel::kWarning,
@@ -161,7 +162,7 @@ void StartingModel::go_on(const Json& record) {
   recorded_sum_ = record["data"].value("starting_model", std::string());
 }
 
-/// That of the model, or of the run that goes on.
+/// Requires the tokenizer of the model, or of the run that is continued.
 void StartingModel::require_vocabulary(const DataConfig& config, const DataConfig& before) const {
   const bool same = config.source_tokenizer.file.empty() || (config.source_tokenizer == before.source_tokenizer &&
                                                              config.target_tokenizer == before.target_tokenizer);
@@ -274,7 +275,7 @@ void StartingModel::carry_over(formats::ModelFolder& folder, nn::Seq2SeqModel& m
     const auto view = tensor::HostView::of(model.parameters().memory(), parameter.value);
     const auto old = tensor::HostView::of(before->parameters().memory(), from->value);
     const bool is_vector = from->rank == 1;
-    // By its role: other parameters may have the vocabulary's size by chance.
+    // By its role: other parameters may have the size of the vocabulary by coincidence.
     const bool per_piece = from == tables.source || from == tables.target ||
                            (is_output(parameter.name) && (is_vector ? from->cols : from->rows) == pieces);
     const bool same_width = is_vector || from->cols == parameter.cols;

@@ -14,44 +14,44 @@
 
 namespace dragoman::training {
 
-/// The model that a run begins with: model.from. Its folder is read when the run begins; one that goes on knows the
-/// rest from its own record, and the folder may be gone.
+/// The model that a run starts from: model.from. Its folder is read when the run begins. A continued run takes all
+/// other information from its own record, so the folder may be gone.
 class StartingModel {
  public:
-  /// Completes `config`; `record` is run.json of a run that goes on, else null. Nothing of a configuration without
-  /// model.from. Error{kBadInput} for a folder that is no model's, and for a run that began with none.
+  /// Completes `config`. `record` is run.json of a continued run, otherwise null. Returns nullopt for a configuration
+  /// without model.from. Error{kBadInput} for a folder without a model, and for a run that began without one.
   static std::optional<StartingModel> find(TrainingConfig& config, const core::Json& record,
                                            const TrainerEnvironment& environment);
 
-  /// Returns what stands around the sentences of the languages that `config` names. Error{kBadInput} for a language
-  /// that the model lacks.
+  /// Returns the tags around the sentences of the languages that `config` names. Error{kBadInput} for a language that
+  /// the model lacks.
   formats::SequenceTags tags(const DataConfig& config) const;
   /// Returns the model's specification for these tokenizers. Its special tokens are the folder's, found by their
-  /// pieces. Error{kBadInput} for one that a tokenizer lacks.
+  /// pieces. Error{kBadInput} if a tokenizer lacks one.
   nn::SequenceSpec spec(const TrainingConfig& config, const RunTokenizers& tokenizers) const;
 
-  /// Gives `model`, whose parameters have their initial values, those of the folder. With other tokenizers, what
-  /// belongs to a piece is carried over by the piece, and pieces that the folder's tokenizer lacks keep their initial
-  /// values; with model.from_matching, so do parameters that the folder's model lacks, or has in another shape.
-  /// Error{kBadInput} otherwise, and if there are no others. Only when the run begins.
+  /// Sets the parameters of `model`, which have their initial values, to those of the folder. With other tokenizers,
+  /// rows of pieces are matched by the piece, and pieces that the folder's tokenizer lacks keep their initial values.
+  /// With model.from_matching, parameters that the folder's model lacks, or has in another shape, do so as well.
+  /// Otherwise, and if nothing matches, Error{kBadInput}. Only at the beginning of a run.
   void load(nn::Seq2SeqModel& model, const RunTokenizers& tokenizers) const;
 
-  /// For run.json: what is needed when the folder is gone, and `decoding`, the folder's decoding defaults, which the
-  /// models of the run keep.
+  /// Returns the information for run.json that is needed after the folder is gone, and `decoding`, the folder's
+  /// decoding defaults, which the models of the run keep.
   core::Json account(const nn::SequenceSpec& spec, const RunTokenizers& tokenizers) const;
-  /// The sum of the weights when the run began.
+  /// Returns the sum of the weights at the beginning of the run.
   std::string sum() const;
 
  private:
   StartingModel(std::filesystem::path path, const TrainerEnvironment& environment)
       : path_(std::move(path)), environment_(&environment) {}
-  /// Special tokens by their keys: the pieces of their ids.
+  /// The special tokens by their keys, as the pieces of their ids.
   struct SpecialTokens {
     nn::SequenceSpec sequences;
     std::map<std::string, std::string> pieces;
   };
 
-  /// Takes from run.json what the folder said when the run began.
+  /// Takes the information about the folder from run.json.
   void go_on(const core::Json& record);
   void require_vocabulary(const DataConfig& config, const DataConfig& before) const;
   SpecialTokens special_tokens() const;
@@ -60,7 +60,7 @@ class StartingModel {
 
   std::filesystem::path path_;
   const TrainerEnvironment* environment_;
-  core::Json recorded_;  ///< account(), of a run that goes on
+  core::Json recorded_;  ///< account() of a continued run
   core::Json decoding_ = core::Json::object();
   formats::LanguageTable languages_;
   std::string recorded_sum_;

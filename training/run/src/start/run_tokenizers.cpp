@@ -19,7 +19,7 @@ using core::ErrorCode;
 
 constexpr std::uint64_t kLargestFile = tokenizer::TokenizerFile::kLargest;
 
-/// A file that the configuration names, read but not yet understood.
+/// A file that the configuration names, read but not yet interpreted.
 struct NamedFile {
   std::string path;
   std::string content;
@@ -47,13 +47,13 @@ std::string as_tokenizer_json(NamedFile file) {
   }
 }
 
-/// Makes tokenizers of the kind that the configuration names, or of a tokenizer.json.
+/// Creates tokenizers of the kind that the configuration names, or of a tokenizer.json.
 class TokenizerMaker {
  public:
   TokenizerMaker(const tokenizer::TokenizerSpec& named, const TrainerEnvironment& environment)
       : named_(named), environment_(environment) {}
 
-  /// How the tokenizer is read where it is copied to.
+  /// Returns the specification of the copied tokenizer.
   tokenizer::TokenizerSpec stored() const {
     if (named_.type.empty()) return {};
     return {.type = named_.type,
@@ -68,7 +68,7 @@ class TokenizerMaker {
     return make(std::move(content), path, std::move(fingerprint));
   }
 
-  /// Of what is copied or was.
+  /// Creates a tokenizer from content that is or was copied.
   RunTokenizer make(std::string content, const fs::path& path, std::string fingerprint) const {
     RunTokenizer made{.tokenizer = {}, .spec = {}, .fingerprint = std::move(fingerprint)};
     if (named_.type.empty())
@@ -85,13 +85,13 @@ class TokenizerMaker {
   const TrainerEnvironment& environment_;
 };
 
-/// The copy of one side in the folder of a run that goes on.
+/// The copy of one side's tokenizer in the folder of a continued run.
 struct Copy {
   fs::path path;
-  std::string sum;  ///< empty: the run was begun by a program that made no copies
+  std::string sum;  ///< empty: the program that began the run made no copies
 
   bool recorded() const noexcept { return !sum.empty(); }
-  /// Nothing if the copy is lost or is not what run.json says.
+  /// Returns nullopt if the copy is lost or differs from run.json.
   std::optional<std::string> content() const {
     std::error_code ignored;
     if (!fs::exists(path, ignored)) return std::nullopt;
@@ -109,7 +109,7 @@ Copy copy_of(const RunFolder& folder, formats::TokenizerSide side, const tokeniz
   return {};
 }
 
-/// The file that the configuration names, or nothing if it is gone while there is a copy.
+/// Returns the file that the configuration names, or nullopt if it is missing while there is a copy.
 std::optional<NamedFile> read_unless_gone(const std::string& path, const Copy& copy, const std::stop_token& stop) {
   std::error_code ignored;
   const bool gone = fs::status(path, ignored).type() == fs::file_type::not_found;
@@ -117,7 +117,7 @@ std::optional<NamedFile> read_unless_gone(const std::string& path, const Copy& c
   return read_named(path, stop);
 }
 
-/// `content` is that of the copy, if it is there and whole.
+/// `content` is the content of the copy, if it is present and intact.
 void require_unchanged(const NamedFile& file, const std::string& recorded, const Copy& copy,
                        const std::optional<std::string>& content, bool may_fork) {
   if (file.fingerprint == recorded) return;
@@ -142,7 +142,7 @@ RunTokenizer continued(const std::string& path, formats::TokenizerSide side, con
   std::optional<std::string> content = copy.recorded() ? copy.content() : std::nullopt;
   std::optional<NamedFile> file;
   if (!options.copies || !content) file = read_unless_gone(path, copy, options.stop);
-  // The copy itself may be named: its text is that of the run, whatever kind of file that began with.
+  // The configuration may name the copy itself: its content is that of the run, whatever the kind of the original file.
   const bool named_copy = file && copy.recorded() && formats::sha256_of(file->content) == copy.sum;
   if (named_copy) file->fingerprint = recorded;
   if (file && !options.fork) require_unchanged(*file, recorded, copy, content, !options.copies);
@@ -164,7 +164,7 @@ RunTokenizer load(const tokenizer::TokenizerSpec& named, formats::TokenizerSide 
   return continued(named.file, side, maker, options);
 }
 
-/// A file of this name that no run has recorded is somebody's own.
+/// A file with this name that no run has recorded belongs to the user.
 void write_copy(const RunFolder& folder, const std::string& name, const std::string& content) {
   const std::filesystem::path file = folder.file(name);
   std::error_code ignored;

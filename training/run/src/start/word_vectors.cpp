@@ -10,14 +10,14 @@
 namespace dragoman::training {
 namespace {
 
-/// Bytes of a piece, and of each number with what separates it, that no file of vectors exceeds: those of doubles in
-/// full precision have 25.
+/// The maximum number of bytes of a piece, and of a number with its separator, in a file of vectors. Doubles in full
+/// precision have 25.
 constexpr std::int64_t kLongestPiece = 4096;
 constexpr std::int64_t kLongestNumber = 64;
 constexpr std::string_view kSeparators = " \t";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-/// The text up to the next separator; it and the separators behind it are taken off `rest`.
+/// Returns the text up to the next separator, and removes it and the separators after it from `rest`.
 std::string_view take_field(std::string_view& rest) {
   const std::string_view field = rest.substr(0, rest.find_first_of(kSeparators));
   rest.remove_prefix(field.size());

@@ -9,12 +9,12 @@ class LossScaler {
  public:
   LossScaler(const TrainConfig& recipe, RunProgress& progress) : recipe_(&recipe), progress_(&progress) {}
 
-  /// To be called when it is known where the run begins or goes on.
+  /// Must be called after the initial or resumed position of the run is known.
   void begin() const;
   /// Skips an update whose gradients are not finite. `after` is the position of the run after that update: the state
   /// moves there, with a smaller scale, and the function returns true. Returns false if the scale cannot be the reason.
   bool leave_out(const TrainingState& after) const;
-  /// Notes in the state that an update is applied.
+  /// Records in the state that an update was applied.
   void count(TrainingState& state) const;
 
  private:

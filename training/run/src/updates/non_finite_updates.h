@@ -7,7 +7,7 @@
 namespace dragoman::training {
 
 /// Applies the policy for updates whose loss, gradient or parameters are not finite (TrainConfig::on_non_finite). All
-/// references must outlive it.
+/// references must outlive the object.
 class NonFiniteUpdates {
  public:
   NonFiniteUpdates(RunParts& run, RunProgress& progress, CheckpointKeeper& checkpoints)
@@ -17,15 +17,14 @@ class NonFiniteUpdates {
     double loss = 0;
     double gradient_norm = 0;
   };
-  /// Takes the update that comes after progress.state and has not been applied. Either moves the state past it, to
-  /// `after`, with the parameters as the policy says, or throws Error{kInvalidArgument}, which names what was not
-  /// finite first.
+  /// Handles the update after progress.state, which has not been applied. Either moves the state to `after`, with the
+  /// parameters that the policy specifies, or throws Error{kInvalidArgument}, which names the first non-finite value.
   void leave_out(const TrainingState& after, const Figures& figures);
-  /// The same of the update that was applied last and has left parameters that are not finite: undone to a checkpoint.
+  /// Handles the last applied update, after which parameters are not finite: restores a checkpoint.
   void undo_update();
 
  private:
-  /// Counts one more; Error if that is more than the limit. `what` is what happened, for the message.
+  /// Counts one more. Error if the count exceeds the limit. `what` describes the event, for the message.
   void count(const std::string& what) const;
   void restore_parameters() const;
 

@@ -51,7 +51,7 @@ void TrainingMeter::show_progress(const Update& update) const {
   const TrainingState& state = progress_->state;
   std::int64_t total = recipe_->epochs * gradients_->updates_per_epoch();
   if (recipe_->updates > 0) total = total > 0 ? std::min(total, recipe_->updates) : recipe_->updates;
-  // `loss` is the cross-entropy, as in validations; if the trained loss is another one, it is shown, too.
+  // `loss` is the cross-entropy, as in validations. If the training loss is a different one, it is shown, too.
   core::Progress progress{
       .stage = "train",
       .done = static_cast<std::uint64_t>(state.update),

@@ -5,7 +5,7 @@
 namespace dragoman::training {
 
 /// Sums the figures of updates and reports them: a line of metrics.jsonl every TrainConfig::report_every updates, and
-/// progress with every update. All references must outlive it.
+/// progress with every update. All references must outlive the object.
 class TrainingMeter {
  public:
   TrainingMeter(const TrainConfig& recipe, GradientAccumulator& gradients, const core::ProgressSink& sink,
@@ -19,13 +19,13 @@ class TrainingMeter {
     double gradient_norm = 0;
     double seconds = 0;
   };
-  /// Takes the update that progress.state has just moved past.
+  /// Counts the update that progress.state has just moved past.
   void count(const Update& update);
-  /// Shows that it has moved past an update that changed nothing.
+  /// Shows progress after an update that changed nothing.
   void pass_by(double learning_rate) const {
     show_progress({.losses = {}, .learning_rate = learning_rate, .gradient_norm = last_norm_});
   }
-  /// Per target token, label-smoothed, of the last update; 0 if there was none.
+  /// Returns the label-smoothed loss of the last update per target token; 0 if there was none.
   double last_loss() const noexcept { return last_loss_; }
 
  private:
@@ -37,10 +37,10 @@ class TrainingMeter {
   const core::ProgressSink* sink_;
   RunProgress* progress_;
   double last_loss_ = 0;
-  double last_cross_entropy_ = 0;  ///< without label smoothing and what else belongs to the loss
+  double last_cross_entropy_ = 0;  ///< without label smoothing and other terms of the loss
   double last_norm_ = 0;
   double window_seconds_ = 0;
-  double tokens_per_second_ = 0;  ///< a moving average, for the eye
+  double tokens_per_second_ = 0;  ///< a moving average for display
 };
 
 }  // namespace dragoman::training

@@ -14,7 +14,7 @@ UpdateRunner::UpdateRunner(RunParts& run, RunProgress& progress, CheckpointKeepe
 
 void UpdateRunner::run(const std::stop_token& stop, const std::function<bool(const TrainingState&)>& pauses) {
   settled_ = Clock::now();
-  // Several processes have to agree after each.
+  // Several processes must agree after each update.
   const bool runs_ahead = run_->ranks->alone() && !run_->context->memory().host_readable();
   InFlight update = queue(progress_->state, false, stop);
   while (runs_ahead && !stop.stop_requested() && !pauses(update.after)) {
@@ -48,7 +48,7 @@ UpdateRunner::InFlight UpdateRunner::queue(const TrainingState& state, bool depe
 bool UpdateRunner::settle(const InFlight& update) {
   const ops::UpdateRecord record = update.pending.wait();
   if (record.step.skip != 0) {
-    // Too large a scale makes gradients infinite, and no loss.
+    // Too large a scale makes gradients infinite, but not the loss.
     if (std::isfinite(record.losses.loss) && loss_scaler_.leave_out(update.after))
       meter_.pass_by(update.learning_rate);
     else

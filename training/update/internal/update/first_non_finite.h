@@ -20,12 +20,12 @@ struct UpdateInputs {
   const tensor::KernelTable& kernels;  ///< of its device
 };
 
-/// Says where the gradient of the update that comes after `state` stops being finite, for messages: a parameter that is
-/// not finite itself, or the first op of a forward or backward pass with such a result, found by computing the update
-/// once more while the results of each op are checked. Overwrites the gradients.
+/// Describes, for messages, where the gradient of the update after `state` first becomes non-finite: a parameter, or
+/// the first op of a forward or backward pass with such a result. The update is computed again while the results of
+/// each op are checked. Overwrites the gradients.
 std::string first_non_finite(const UpdateInputs& inputs, const TrainingState& state);
 
-/// The first parameter with a number that is not finite, for messages.
+/// Returns, for messages, the first parameter with a non-finite value.
 std::string first_non_finite_parameter(const nn::ParameterStore& parameters);
 
 }  // namespace dragoman::training

@@ -20,60 +20,61 @@ namespace dragoman::training {
 
 struct UpdateGradients {
   ops::DeviceArray<ops::LossRecord> losses{};  ///< of each batch of all processes, until the next compute()
-  std::int64_t tokens = 0;                     ///< of all of them: those with a loss
-  std::int64_t batches = 0;                    ///< that went into it: fewer than configured at the end of an epoch
-  bool stop_wanted = false;                    ///< whether a process has asked for a stop
+  std::int64_t tokens = 0;                     ///< tokens with a loss in all batches
+  std::int64_t batches = 0;                    ///< of the update: fewer than configured at the end of an epoch
+  bool stop_wanted = false;                    ///< whether a process has a stop request
 };
 
-/// The model of the gradients, and the processes that share them. Adapters may be nullptr: then the model's own
-/// parameters are trained.
+/// The model that gradients are computed of, and the processes that share the work. `adapters` may be nullptr: then the
+/// model's own parameters are trained.
 struct GradientParts {
   nn::Seq2SeqModel& model;
   LowRankAdapters* adapters;
   bool aligned;  ///< whether the training data has word alignments
   collective::Collective& ranks;
-  /// Values of a bucket, which several processes sum at a time.
+  /// The number of values in a bucket, which several processes sum at a time.
   std::int64_t bucket_values = std::int64_t{1} << 20;
-  /// Between the devices of `ranks`; nullptr: through the host's memory.
+  /// Links between the devices of `ranks`. nullptr: gradients pass through host memory.
   collective::DeviceLinks* links = nullptr;
   nn::ParameterStore& trained() const { return adapters != nullptr ? adapters->parameters() : model.parameters(); }
 };
 
-/// Walks through the epochs and leaves the gradients of one update after the other in what is trained. Which sentences
-/// those are, and all that is random about them, follows from the TrainingState alone; the sum over the micro-batches
-/// of an update is made by a fixed tree, so it has the same bits however many processes share them. All references
-/// must outlive it.
+/// Goes through the epochs and computes the gradients of one update after the other in the trained parameters. The
+/// sentences of an update and all its randomness depend on the TrainingState alone. The sum over the micro-batches of
+/// an update has a fixed tree, so it has the same bits for any number of processes. All references must outlive the
+/// object.
 class GradientAccumulator {
  public:
   GradientAccumulator(const TrainConfig& recipe, const GradientParts& parts, BatchSource& source,
                       tensor::Context& context);
 
-  /// The gradient of the mean loss over all target tokens of the update that comes after `state`, times the state's
-  /// loss_scale, if it has one; its share of each process is computed there. `stop` tells the others that this process
-  /// was asked to stop. Alone, it does not wait for the device.
+  /// Computes the gradient of the mean loss over all target tokens of the update after `state`, times the state's
+  /// loss_scale, if it has one. Each process computes its share. `stop` notifies the others of a stop request in this
+  /// process. With one process, it does not wait for the device.
   UpdateGradients compute(const TrainingState& state, bool stop = false);
   /// Moves the state past the update that was computed last.
   void advance(TrainingState& state, const UpdateGradients& done) const { source_->advance(state, done.batches); }
-  /// Cuts the epoch of `state` into batches, if that is not done; compute() does it, too.
+  /// Plans the batches of the epoch of `state`, if that has not been done. compute() does this as well.
   void plan_epoch(const TrainingState& state) { source_->go_to(state); }
-  /// Of the epoch that was planned last; an estimate where its pairs are on disk.
+  /// Returns the number of updates in the epoch that was planned last; an estimate if its pairs are on disk.
   std::int64_t updates_per_epoch() const;
-  /// Whether the loss has a part for alignments.
+  /// Returns whether the loss has a term for alignments.
   bool guides_alignment() const noexcept { return guides_alignment_; }
-  /// Seconds that training has waited for data, since the last call.
+  /// Returns the seconds that training has waited for data since the last call.
   double take_waiting() noexcept { return source_->take_waiting(); }
 
  private:
-  /// Of each micro-batch.
+  /// One entry per micro-batch.
   using Tokens = std::vector<std::int64_t>;
 
-  /// The tokens of this process's batches; the losses are on the device.
+  /// Returns the tokens of this process's batches. The losses are on the device.
   Tokens compute_share(const TrainingState& state, std::int64_t batches);
-  /// Its tokens.
+  /// Returns the tokens of the batch.
   std::int64_t compute_batch(const TrainingState& state, std::int64_t batch, double scale,
                              autograd::Tape::Progress progress);
   ops::LossRecord* losses() const noexcept { return static_cast<ops::LossRecord*>(losses_.data()); }
-  /// Fills in tokens and losses that the other processes have; whether one of them, or this one, wants to stop.
+  /// Exchanges tokens and losses with the other processes. Returns whether one of them, or this one, has a stop
+  /// request.
   bool gather(Tokens& tokens, bool stop) const;
 
   const TrainConfig* recipe_;
@@ -83,8 +84,8 @@ class GradientAccumulator {
   LossOptions loss_;
   bool guides_alignment_;
   GradientTree tree_;
-  std::unique_ptr<GradientReducer> reducer_;  ///< nullptr: there is one process
-  tensor::Buffer losses_;                     ///< a LossRecord for each micro-batch
+  std::unique_ptr<GradientReducer> reducer_;  ///< nullptr: there is only one process
+  tensor::Buffer losses_;                     ///< one LossRecord per micro-batch
   Batch batch_;
 };
 

@@ -9,22 +9,23 @@
 
 namespace dragoman::training {
 
-/// Columns [begin, end) of the flat gradients, with the trained parameters that lie in them.
+/// Columns [begin, end) of the flat gradients, with the trained parameters in them.
 struct GradientBucket {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   std::vector<const nn::Parameter*> parameters{};
 };
 
-/// Cuts the flat gradients into buckets of some size, whole parameters each, in the order in which a backward pass is
-/// likely to complete them: from the last parameter to the first. What is frozen is in none. The same for equal stores.
+/// Divides the flat gradients into buckets of about `values` values, whole parameters each, in the order in which a
+/// backward pass is likely to complete them: from the last parameter to the first. Frozen parameters are in none. Equal
+/// stores have equal buckets.
 std::vector<GradientBucket> make_buckets(const nn::ParameterStore& parameters, std::int64_t values);
 
-/// Hands buckets on, in order, as soon as a backward pass has completed them and those before them: give watch() to its
-/// tape. When it is over, rest() hands on what is left. References must outlive it.
+/// Passes buckets on, in order, as soon as a backward pass has completed them and all previous ones. Pass watch() to
+/// the tape. After the pass, rest() passes the remaining buckets on. References must outlive the object.
 ///
-/// A parameter that no op has named to recording() before the backward pass began (since it is not used, or only in
-/// what the pass computes anew) is complete at its end.
+/// A parameter is complete at the end of the pass if no op has passed it to recording() before the backward pass began
+/// (because it is unused, or used only in recomputed parts).
 class BucketWatch {
  public:
   using Take = std::function<void(std::size_t bucket)>;
@@ -44,7 +45,7 @@ class BucketWatch {
   nn::ParameterStore* parameters_;
   const std::vector<GradientBucket>* buckets_;
   Take take_;
-  std::vector<std::int64_t> complete_at_;  ///< of each bucket, in records that are left
+  std::vector<std::int64_t> complete_at_;  ///< for each bucket, in remaining records
   std::size_t next_ = 0;
 };
 

@@ -15,12 +15,12 @@
 
 namespace dragoman::training {
 
-/// Sums the gradients of an update over all processes, a bucket at a time, by the fixed tree over its micro-batches.
+/// Sums the gradients of an update over all processes, one bucket at a time, by the fixed tree over its micro-batches.
 ///
-/// Where the host computes, a thread does it beside the backward pass of this process's last micro-batch: begin(), the
-/// pass with watch(), finish(). Elsewhere all is done by finish(): from device to device where they are linked, else
-/// through the host's memory. The collective is used by that thread from begin() to the return of finish() or cancel().
-/// All references must outlive it.
+/// If the host computes, a thread sums during the backward pass of this process's last micro-batch: begin(), the pass
+/// with watch(), finish(). Otherwise finish() does everything: from device to device if they are linked, else through
+/// host memory. From begin() to the return of finish() or cancel(), only that thread uses the collective. All
+/// references must outlive the object.
 class GradientReducer {
  public:
   GradientReducer(collective::Collective& collective, nn::ParameterStore& parameters, GradientTree& tree,
@@ -29,13 +29,13 @@ class GradientReducer {
   GradientReducer& operator=(const GradientReducer&) = delete;
   ~GradientReducer();
 
-  /// Before the backward pass of the last micro-batch, or where this process has none. `beside`: whether the pass will
-  /// write the gradients that are summed, and buckets may be taken before it is over.
+  /// Call it before the backward pass of the last micro-batch, or if this process has none. `beside`: whether the pass
+  /// writes the gradients that are summed, so that buckets may be taken before its end.
   void begin(std::int64_t leaves, GradientTree::LastLeaf last, bool has_leaf, bool beside);
   autograd::Tape::Progress watch();
-  /// Returns when the flat gradients are the sums over all. Throws what went wrong meanwhile.
+  /// Returns when the flat gradients are the sums over all processes. Rethrows errors of the thread.
   void finish();
-  /// After an error of this process: tells the others, and returns when nothing goes on any more.
+  /// Call it after an error of this process: notifies the others, and returns when the sums have stopped.
   void cancel(core::ErrorCode code, std::string_view reason) noexcept;
 
  private:
@@ -45,11 +45,11 @@ class GradientReducer {
   void reduce(const GradientBucket& bucket);
   template <class T>
   void reduce_as(const GradientBucket& bucket);
-  /// On memory that the host may not touch: fetched and stored.
+  /// On memory that the host cannot access: fetches and stores it.
   void reduce_staged(const GradientBucket& bucket);
   template <class T>
   void reduce_staged_as(const GradientBucket& bucket);
-  /// Where it is.
+  /// On device memory, through the links.
   void reduce_linked(const GradientBucket& bucket);
 
   collective::Collective* collective_;
@@ -58,9 +58,9 @@ class GradientReducer {
   tensor::Context* context_;
   std::vector<GradientBucket> buckets_;
   collective::TreeSum sum_;
-  std::optional<LinkedSum> linked_;  ///< nothing: the devices are not linked
+  std::optional<LinkedSum> linked_;  ///< nullopt: the devices are not linked
 
-  // Of the update under way.
+  // Of the current update.
   std::int64_t leaves_ = 0;
   GradientTree::LastLeaf last_;
   bool has_leaf_ = false;

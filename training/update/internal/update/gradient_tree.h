@@ -10,21 +10,20 @@
 
 namespace dragoman::training {
 
-/// The sums of the gradients of the micro-batches that this process has, by the fixed tree
-/// (collective/summation_tree.h). The newest is in the flat gradients of a store; sums that wait for others are kept in
-/// buffers as large, log2 of the micro-batches at most. Both references must outlive it.
+/// Sums the gradients of this process's micro-batches by the fixed tree (collective/summation_tree.h). The newest sum
+/// is in the flat gradients of a store. Sums that wait for others are in buffers of the same size, at most log2 of the
+/// number of micro-batches. Both references must outlive the object.
 class GradientTree {
  public:
   GradientTree(nn::ParameterStore& parameters, tensor::Context& context)
       : parameters_(&parameters), context_(&context) {}
 
-  /// Forgets what the last update left.
+  /// Drops the sums of the last update.
   void begin();
-  /// Takes the flat gradients as those of micro-batch `leaf`, which come in order, and keeps them: they may be
-  /// overwritten.
+  /// Stores the flat gradients as those of micro-batch `leaf`, so that they may be overwritten. Leaves come in order.
   void keep(std::int64_t leaf);
-  /// What remains to be done for the last micro-batch: first the sums `added` are added to its gradients, one by one;
-  /// that and the sums `waiting` before it, left to right, are those of the covering_nodes of this process.
+  /// The sums that remain after the last micro-batch. First the sums `added` are added to its gradients, one by one.
+  /// The result and the sums `waiting` before it, from left to right, are those of the covering_nodes of this process.
   struct LastLeaf {
     std::vector<tensor::Tensor> added;
     std::vector<tensor::Tensor> waiting;
@@ -35,7 +34,7 @@ class GradientTree {
 
  private:
   using Slot = std::size_t;
-  /// The flat gradients; other slots are numbers of buffers.
+  /// The flat gradients. Other slots are indices of buffers.
   static constexpr Slot kGradients = static_cast<Slot>(-1);
 
   Slot take_slot();

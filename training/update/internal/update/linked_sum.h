@@ -10,16 +10,16 @@
 
 namespace dragoman::training {
 
-/// Sums rows by the fixed tree over all processes, in the memory of their devices: what comes is added there, by a
-/// kernel, in the order of TreeSum. All references must outlive it.
+/// Sums rows by the fixed tree over all processes in device memory: a kernel adds received rows in the order of
+/// TreeSum. All references must outlive the object.
 class LinkedSum final : private collective::SumPlace {
  public:
   LinkedSum(collective::DeviceLinks& links, const collective::Collective& ranks, tensor::Context& context)
       : links_(&links), ranks_(&ranks), context_(&context) {}
 
-  /// As TreeSum, of tensors of one row. It is not done on return.
+  /// As TreeSum, for tensors with one row. Does not wait for the result.
   void operator()(std::int64_t leaves, std::span<const tensor::Tensor> parts, const tensor::Tensor& result);
-  /// Returns when all is done.
+  /// Waits for the result.
   void wait() { links_->wait(); }
 
  private:
@@ -32,7 +32,7 @@ class LinkedSum final : private collective::SumPlace {
   collective::DeviceLinks* links_;
   const collective::Collective* ranks_;
   tensor::Context* context_;
-  tensor::Tensor like_{};  ///< of the sum under way
+  tensor::Tensor like_{};  ///< of the current sum
   tensor::Buffer scratch_;
 };
 

@@ -10,7 +10,7 @@
 
 namespace dragoman::training {
 
-/// A validation on a thread of its own, while training goes on; one at a time. Its owner calls it from one thread.
+/// A validation on a separate thread during training; one at a time. Its owner uses it from one thread.
 class ConcurrentValidation {
  public:
   using Work = std::function<ValidationResult(const std::stop_token&)>;
@@ -18,16 +18,16 @@ class ConcurrentValidation {
   ConcurrentValidation() = default;
   ConcurrentValidation(const ConcurrentValidation&) = delete;
   ConcurrentValidation& operator=(const ConcurrentValidation&) = delete;
-  /// Asks one that is under way to stop, and waits until it has.
+  /// Requests a stop of a validation in progress, and waits for its end.
   ~ConcurrentValidation();
 
-  /// Begins `work`; none may be under way. Where the operating system has no thread to give, it is done at once.
+  /// Begins `work`; none may be in progress. If the operating system refuses a thread, the work is done immediately.
   void begin(Work work);
-  /// Whether one has begun whose result has not been taken.
+  /// Returns whether a validation was begun whose result has not been taken.
   bool under_way() const noexcept { return result_.valid(); }
-  /// Whether take() would not wait.
+  /// Returns whether take() would not wait.
   bool is_done() const;
-  /// Waits for the result. What the work threw comes from here; none is under way afterwards.
+  /// Waits for the result. Rethrows exceptions of the work. Afterwards, none is in progress.
   ValidationResult take();
 
  private:

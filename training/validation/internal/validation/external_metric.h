@@ -16,13 +16,12 @@ struct ScoredFiles {
   std::filesystem::path sources;
 };
 
-/// The last number that the program prints, alone in a line or behind other words: its last line that is not empty ends
-/// with it. Error{kIo} that says what happened if it cannot be started, runs for too long, fails, or prints no number;
-/// Error{kInterrupted} if `stop` asks.
+/// Runs the program of a metric and returns the last number that it prints: its last line that is not empty ends with
+/// the number. Error{kIo} with the reason if the program cannot be started, runs for too long, fails, or prints no
+/// number. Error{kInterrupted} after a stop request.
 double measure(const ExternalMetric& metric, const ScoredFiles& files, const std::stop_token& stop);
 
-/// Writes a text with a line for each of `lines`: what would end a line within one becomes a space. Links are not
-/// followed.
+/// Writes a text file with one line for each of `lines`. Line ends within a line become spaces. Links are not followed.
 void write_lines(const std::filesystem::path& file, const std::vector<std::string>& lines);
 
 }  // namespace dragoman::training

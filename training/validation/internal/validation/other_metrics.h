@@ -9,19 +9,20 @@
 
 namespace dragoman::training {
 
-/// Whether training ends by its validations, where more than the metric that chooses the best model has a say
-/// (ValidationConfig::stop_on): the patience of each other one is counted here. One thread at a time.
+/// Determines whether validations end training if other metrics than the one that selects the best model count, too
+/// (ValidationConfig::stop_on). It counts the patience of each other metric. Not thread-safe.
 class OtherMetrics {
  public:
   explicit OtherMetrics(const ValidationConfig& config);
 
-  /// Takes what one validation found.
+  /// Takes the result of one validation.
   void observe(std::int64_t update, const ValidationResult& result);
-  /// Whether training ends, with what the chosen metric says by itself.
+  /// Returns whether training ends, given the state of the selecting metric.
   bool exhausted(const EarlyStopping& chosen) const;
-  /// For state.json; null if nobody asks them.
+  /// Returns the state for state.json; null if the metrics are not used.
   core::Json save() const;
-  /// Takes over what save() gave, also of a run with other metrics: those begin anew. `where` is for messages.
+  /// Restores the result of save(), also of a run with other metrics, which start again. `where` names the file in
+  /// messages.
   void restore(const core::Json& json, const std::string& where);
   void restart();
 
@@ -35,7 +36,7 @@ class OtherMetrics {
   std::vector<Watched> watched_;
 };
 
-/// How a metric's patience is counted.
+/// Returns how the patience of a metric is counted.
 EarlyStopping::Options stopping_options(const ValidationConfig& config, const MetricChoice& metric);
 
 }  // namespace dragoman::training
