@@ -20,8 +20,8 @@
 namespace dragoman::cli {
 namespace {
 
-/// As core::set_option(), but text is taken as it stands: "translate English to German: " is no key without a value,
-/// and its blank at the end is meant.
+/// As core::set_option(), but text is taken verbatim: "translate English to German: " is not a key without a value, and
+/// its trailing space is meant.
 void set_import_option(core::Json& options, const std::string& word) {
   core::Json one = core::Json::object();
   core::set_option(one, word, "--import-options ");
@@ -36,7 +36,7 @@ void set_import_option(core::Json& options, const std::string& word) {
 namespace po = boost::program_options;
 using tokenizer::FileKind;
 
-/// The kind that a name asks for.
+/// Returns the kind that a file name implies.
 FileKind kind_of_output(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename().string();
   if (name.ends_with("vocab.json")) return FileKind::kGpt2;
@@ -47,7 +47,7 @@ FileKind kind_of_output(const std::string& path) {
   throw UsageError("--output " + path + ": the name does not say which kind of file to write; give it with --to");
 }
 
-/// "ctranslate2, marian-npz or huggingface"
+/// Returns "ctranslate2, marian-npz or huggingface".
 std::string export_names() {
   const auto& formats = imports::export_formats();
   std::string names;
@@ -110,7 +110,7 @@ class Convert final : public Command {
  private:
   bool is_model(const plugins::Registry& registry) const {
     const bool named = registry.model_importers().find(from_) != nullptr;
-    // What to do with folders the importers say.
+    // The importers decide about folders.
     return named || std::filesystem::is_directory(input_) ||
            (from_.empty() && plugins::find_importer(registry, input_) != nullptr);
   }
@@ -139,7 +139,7 @@ class Convert final : public Command {
     if (!import_options_.empty()) throw UsageError("--import-options are for a model of another toolkit");
     require_not_an_input(output_, {input_, tokenizer_options_.vocabulary(), tokenizer_options_.dictionary()});
     core::require_not_in_the_way(input_, output_);
-    // What is wrong with the input goes before what its output is to be.
+    // Report errors of the input before errors of the output.
     if (from_.empty()) plugins::explain_unrecognised(registry, input_);
     tokenizer::ReadOptions read = tokenizer_options_.read_options(from_);
     read.log = session.log;

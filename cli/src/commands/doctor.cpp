@@ -15,7 +15,7 @@
 namespace dragoman::cli {
 namespace {
 
-/// What this installation can do on this machine, in the words that a bug report needs.
+/// Prints the capabilities of this installation on this machine, in the words that a bug report needs.
 class Doctor final : public Command {
  public:
   std::string_view name() const override { return "doctor"; }
@@ -54,7 +54,8 @@ class Doctor final : public Command {
  private:
   static constexpr const char* kCuda = "cuda";
 
-  /// The backend for GPUs is part of what can be had here, whether or not somebody has named it; else why not.
+  /// Loads the backend for GPUs, which belongs to the capabilities even if no option names it. Returns the error if
+  /// that fails.
   static std::optional<core::Error> take_cuda(plugins::Host& host) {
     if (host.runtime().find(kCuda) != nullptr) return std::nullopt;
     try {
@@ -65,7 +66,7 @@ class Doctor final : public Command {
     }
   }
 
-  /// Without a device nothing is looked for: what there is to link then says nothing of this machine.
+  /// Without a device, links are not searched: the result would not apply to this machine.
   static void print_links(const plugins::Host& host, const plugins::DeviceLinksEntry& links) {
     const tensor::Backend* const backend = host.runtime().find(links.backend);
     if (backend == nullptr || backend->device_count() == 0) {
@@ -77,7 +78,7 @@ class Doctor final : public Command {
                offer.trouble.empty() ? "ok: " : "missing: ", offer.trouble.empty() ? offer.version : offer.trouble);
   }
 
-  /// Only training over several processes needs it, so a library of MPI that is not here is no failure.
+  /// Only training with several processes needs MPI, so a missing library is no failure.
   static void print_mpi(plugins::Host& host) {
     std::string trouble(plugins::kHowToGetMpi);
     try {
@@ -97,7 +98,7 @@ class Doctor final : public Command {
     return devices == 1 ? "ok" : fmt::format("{} devices", devices);
   }
 
-  /// "fp32, bf16, int8, auto (int8)"
+  /// Returns "fp32, bf16, int8, auto (int8)".
   static std::string number_types(const tensor::Backend& backend) {
     std::string types;
     for (const auto& [name, choice] : tensor::kComputeChoices) {

@@ -28,13 +28,13 @@ using pipeline::Pooling;
 constexpr std::array<std::pair<std::string_view, Pooling>, 4> kPoolings = {
     {{"mean", Pooling::kMean}, {"first", Pooling::kFirst}, {"max", Pooling::kMax}, {"none", Pooling::kNone}}};
 
-/// A row of the states as JSON.
+/// Returns a row of the states as JSON.
 Json row_of(const decoding::TokenStates& states, std::int64_t layer, std::int64_t token) {
   const auto begin = states.values.begin() + (layer * states.tokens + token) * states.width;
   return std::vector<float>(begin, begin + states.width);
 }
 
-/// What is written for the lines, as they come.
+/// Writes the results of lines in one format.
 class EmbeddingWriter {
  public:
   virtual ~EmbeddingWriter() = default;
@@ -42,7 +42,7 @@ class EmbeddingWriter {
   virtual void finish() {}  ///< writes what is written at the end
 };
 
-/// {"tokens": [..], "embedding": [..]}, or "states" with a row for each token; with all layers a list of these.
+/// Writes {"tokens": [..], "embedding": [..]}, or "states" with a row per token. With all layers, these are lists.
 class JsonLines final : public EmbeddingWriter {
  public:
   JsonLines(LineJob& job, bool pooled, bool all_layers) : job_(&job), pooled_(pooled), all_layers_(all_layers) {}
@@ -67,7 +67,7 @@ class JsonLines final : public EmbeddingWriter {
   bool all_layers_;
 };
 
-/// Rows of all lines, which stand at the front of the file: so they are kept until the end.
+/// Writes an array. The header precedes the rows of all lines, so rows are kept until the end.
 class ArrayWriter : public EmbeddingWriter {
  public:
   ArrayWriter(std::string output, bool all_layers) : output_(std::move(output)), all_layers_(all_layers) {}
@@ -204,11 +204,11 @@ class Embed final : public Command {
   }
 
  private:
-  /// `--target "$NAME"` of a name that is empty.
+  /// Rejects `--target "$NAME"` with an empty name.
   static void require_name(const std::string& name) {
     if (name.empty()) throw UsageError("--target has no name of a file behind it");
   }
-  /// An array is written at the end: what would be in its way is better known at once.
+  /// An array is written at the end, so obstacles are reported now.
   static void require_place(const std::string& output) {
     const std::filesystem::path folder = std::filesystem::absolute(output).parent_path();
     std::error_code ignored;
@@ -245,7 +245,7 @@ class Embed final : public Command {
       throw UsageError("--long-lines skip leaves lines without a vector: use --format jsonl, or cut the lines");
   }
 
-  /// All that decides about a line besides the model and the text.
+  /// Returns everything that determines a line, except for the model and the text.
   core::Json identity() const {
     return {{"pooling", pooling_},
             {"layer", layer_},

@@ -106,7 +106,7 @@ class Encode final : public Command {
       throw UsageError("--n-best are the segmentations of plain text; leave out --match-special");
     if (!sample_) return;
     if (coding_.encode.mode != tokenizer::EncodingMode::kExact) throw UsageError("--sample: leave out --mode");
-    // A tokenizer that has neither says what can be done.
+    // A tokenizer that supports neither reports the alternatives.
     if (has_encoding_mode(tokenizer, tokenizer::EncodingMode::kSample) ||
         !has_encoding_mode(tokenizer, tokenizer::EncodingMode::kDropout)) {
       coding_.encode.mode = tokenizer::EncodingMode::kSample;

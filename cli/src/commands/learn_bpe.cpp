@@ -182,7 +182,7 @@ class LearnBpe final : public Command {
     protect_.add_to(options);
   }
 
-  /// A learned vocabulary marks the beginnings of words, and has no bytes in GPT-2's alphabet.
+  /// A learned vocabulary marks the beginning of words, and does not use the byte alphabet of GPT-2.
   tokenizer::FileKind kind_to_write() const {
     if (to_.empty())
       return output_.ends_with(".model") ? tokenizer::FileKind::kSentencePiece : tokenizer::FileKind::kTokenizerJson;
@@ -194,7 +194,7 @@ class LearnBpe final : public Command {
     return kind;
   }
 
-  /// Where a SentencePiece model is written, its names mean its own rules.
+  /// For a SentencePiece model, names of normalisations refer to SentencePiece's rules.
   void choose_normalization(tokenizer::FileKind kind) {
     const bool model = kind == tokenizer::FileKind::kSentencePiece;
     const bool named = CharacterMapOptions::is_name(normalization_) && (model || normalization_ != "nfkc");
@@ -202,7 +202,7 @@ class LearnBpe final : public Command {
       throw UsageError("--normalization-rule-tsv takes the place of --normalization; leave one of the two out");
     if (!named && rules_.rules_file().empty()) {
       learn_.normalization = normalization(normalization_);
-      // Words go on after symbols there, as with spm_train --normalization_rule_name=identity.
+      // There, words continue after symbols, as with spm_train --normalization_rule_name=identity.
       if (model && normalization_ == "none" && !learn_.user_symbols.empty()) learn_.sentencepiece.emplace();
       return;
     }
@@ -223,7 +223,7 @@ class LearnBpe final : public Command {
       learn_.special_tokens = special_tokens_;
   }
 
-  /// Before a corpus is read for nothing.
+  /// Fails before a corpus is read in vain.
   void require_folder_of_output() const {
     const std::filesystem::path folder = std::filesystem::path(output_).parent_path();
     std::error_code ignored;

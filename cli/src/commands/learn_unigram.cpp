@@ -149,7 +149,7 @@ class LearnUnigram final : public Command {
          "spaces at both ends and in runs stay; otherwise they are lost");
   }
 
-  /// Before a corpus is read for nothing.
+  /// Fails before a corpus is read in vain.
   void require_folder_of_output() const {
     const std::filesystem::path folder = std::filesystem::path(output_).parent_path();
     std::error_code ignored;

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace po = boost::program_options;
 
-/// As fs::remove_all(), which holds a file descriptor for each level of the tree, with one for all of them.
+/// As fs::remove_all(), but with one file descriptor instead of one per level of the tree.
 void remove_tree(const fs::path& folder) {
   std::vector<fs::path> folders{folder};
   for (std::size_t i = 0; i < folders.size(); ++i)
@@ -30,7 +30,7 @@ void remove_tree(const fs::path& folder) {
   for (auto at = folders.rbegin(); at != folders.rend(); ++at) fs::remove(*at);
 }
 
-/// A folder of our own under the system's temporary one, removed with its content.
+/// A separate folder in the system's temporary folder, removed with its content.
 class ScratchFolder {
  public:
   ScratchFolder() {
@@ -50,7 +50,7 @@ class ScratchFolder {
     try {
       remove_tree(path_);
     } catch (...) {
-      // What cannot be removed stays in the folder for temporary files; memory may also run out.
+      // Files that cannot be removed remain in the folder for temporary files; memory may also run out.
     }
   }
   const fs::path& path() const noexcept { return path_; }
@@ -69,7 +69,7 @@ void print_catalogue(const plugins::Catalogue<Entry>& catalogue) {
     print_entry(catalogue.kind(), registered->entry.name, registered->provider, registered->entry.summary);
 }
 
-/// Those that pipelines have of themselves, then those of plugins.
+/// Prints the built-in stages, then those of plugins.
 void print_stages(const plugins::Registry& registry) {
   for (const pipeline::BuiltInStage& stage : pipeline::built_in_stages())
     print_entry(registry.stages().kind(), stage.name, plugins::kBuiltin, stage.summary);
@@ -100,7 +100,7 @@ void print_registered(const plugins::Host& host) {
     print_entry("kernel", kernel.op, kernel.provider, fmt::format("on {}", kernel.backend));
 }
 
-/// Loaded ones, then those that could be loaded by their name.
+/// Prints the loaded plugins, then those that can be loaded by name.
 void print_plugins(const plugins::PluginLoader& loader) {
   for (const auto& plugin : loader.loaded())
     print_entry("plugin", plugin->name, plugin->toolkit_version,

@@ -289,7 +289,7 @@ class Prepare final : public Command {
     throw UsageError("--duplicates must be pair, source, target, either or none");
   }
 
-  /// They are kept in memory until all pairs were seen.
+  /// The pairs are in memory until all pairs have been read.
   static constexpr std::uint64_t kMaxOfSplit = 10000000;
 
   corpus::PrepareOptions prepare_;

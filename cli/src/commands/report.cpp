@@ -20,12 +20,12 @@ namespace {
 
 namespace po = boost::program_options;
 
-/// Sentences of a run whose attention is shown, and how long they may be, in bytes: a picture has a square for each
-/// pair of pieces.
+/// The number of sentences per run whose attention is shown, and their maximum length in bytes: a picture has a square
+/// for each pair of pieces.
 constexpr std::size_t kMaxPictures = 6;
 constexpr std::size_t kLongestSentence = 400;
 
-/// The newest prediction of each source, in the order in which sources came.
+/// Returns the newest prediction for each source, in the order in which sources first occur.
 std::vector<pipeline::LinePair> sentences_of(const report::RunHistory& run) {
   std::vector<pipeline::LinePair> pairs;
   for (const report::Sample& sample : run.metrics.samples) {
@@ -79,8 +79,7 @@ class MakeReport final : public Command {
   }
 
  private:
-  /// A page may stand in the folder of a run, also in place of an earlier one; of anything else there it would be the
-  /// end.
+  /// A page may be in the folder of a run and may replace an earlier page. It must not replace anything else there.
   void require_no_loss() const {
     std::error_code ignored;
     const std::filesystem::path target = std::filesystem::weakly_canonical(output_, ignored);  // with links resolved

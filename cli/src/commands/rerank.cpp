@@ -96,7 +96,7 @@ class Rerank final : public Command {
   }
 
  private:
-  /// What a list was searched with is, as a rule, what its model's folder says.
+  /// A list was usually searched with the settings of its model's folder.
   decoding::LengthPenalty find_length_penalty(const plugins::Host& host) const {
     if (length_penalty_.given() || models_.empty()) return length_penalty_.chosen();
     const std::filesystem::path first = models_.front().substr(0, models_.front().rfind('='));
@@ -105,7 +105,7 @@ class Rerank final : public Command {
     return decoding::resolve({&search}).length_penalty;
   }
 
-  /// Lists, line by line, with what a run that goes on compares.
+  /// Reads lists line by line, with the data that a resumed run compares.
   class ListReader {
    public:
     ListReader(const std::string& path, const std::stop_token& stop) : lines_(path, stop) {}
@@ -154,7 +154,7 @@ class Rerank final : public Command {
     return models;
   }
 
-  /// All that decides about a line besides the models' files and the lists.
+  /// Returns everything that determines a line, except for the models' files and the lists.
   core::Json identity(const std::vector<NamedModel>& models) const {
     core::Json weights = core::Json::array();
     for (const NamedModel& model : models)
@@ -167,7 +167,7 @@ class Rerank final : public Command {
             {"machine", model_options_.identity()}};
   }
 
-  /// The next lines, of about so many bytes; false at the end.
+  /// Reads the next lines, of about kBytes bytes. Returns false at the end.
   bool read_batch(ListReader& reader) {
     constexpr std::size_t kBytes = std::size_t{1} << 20;
     lines_.clear();

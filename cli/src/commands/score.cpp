@@ -134,7 +134,7 @@ class Score final : public Command {
     return ensemble;
   }
 
-  /// All that decides about a score besides the models and the text.
+  /// Returns everything that determines a score, except for the models and the text.
   core::Json identity() const {
     return {{"format", format_},
             {"length_penalty", length_penalty_.identity()},

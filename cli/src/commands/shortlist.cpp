@@ -93,7 +93,7 @@ class Shortlist final : public Command {
   }
 
  private:
-  /// Who translated with an empty list could choose from frequent pieces alone.
+  /// With an empty list, a translation could choose from frequent pieces only.
   void require_any(std::size_t pairs) const {
     core::require(pairs > 0, ErrorCode::kBadInput,
                   "{}: no link in it says how any piece is translated; nothing was written", alignments_);

@@ -82,7 +82,7 @@ class Train final : public Command {
     config.device = device_of_rank(config.device, ranks, host);
     if (config.threads == 0) config.threads = share_of_threads(ranks);
     const training::TrainConfig& recipe = config.training;
-    const tensor::Device device =  // loads the plugin that brings it
+    const tensor::Device device =  // loads the plugin that provides it
         host.device(config.device,
                     {.batch_invariant = recipe.batch_invariant,
                      .memory = recipe.device_memory,
@@ -122,7 +122,7 @@ class Train final : public Command {
           config_, core::printable(command, 200));
   }
 
-  /// Where a machine has several devices of a kind, each of its processes takes one.
+  /// If a machine has several devices of a kind, each of its processes takes one.
   static std::string device_of_rank(const std::string& name, const collective::Collective& ranks, plugins::Host& host) {
     if (ranks.alone() || name.find(':') != std::string::npos) return name;
     const tensor::Device device = host.device(name);
@@ -131,8 +131,8 @@ class Train final : public Command {
     return tensor::name_of(tensor::Device::of(device.backend(), ranks.local_rank() % count));
   }
 
-  /// Processes that may use the same cores of a machine divide them; who has some of its own, as mpirun's have, takes
-  /// them all.
+  /// Processes that may use the same cores of a machine divide them. A process with its own cores, as with mpirun,
+  /// takes all of them.
   static int share_of_threads(collective::Collective& ranks) {
     if (ranks.alone()) return 0;
     const std::vector<std::string> all = ranks.gather_texts(ranks.host_of(ranks.rank()) + "\n" + allowed_cores());

@@ -78,7 +78,7 @@ class Translate final : public Command {
     require_not_an_input(write_.settings()["path"].get<std::string>(), inputs);
     plugins::Host host(host_options_);
     const std::string device = translate_.settings()["device"].get<std::string>();
-    // The backend takes times from now on, also for the pipeline, which asks for the device itself.
+    // The backend measures times from now on, also for the pipeline, which gets the same device.
     if (kernel_times_.wanted()) host.device(device, {.kernel_times = true});
     const int threads = translate_.settings()["threads"].get<int>();
     pipeline::Pipeline pipeline = make_pipeline(host, threads);
@@ -124,7 +124,7 @@ class Translate final : public Command {
     ResumeOptions::require_one(write_.settings()["resume"] == true, write_.settings()["overwrite"] == true);
   }
 
-  /// Of several processes of a job each translates a part, into a file of its own.
+  /// If a job has several processes, each translates a part to a separate file.
   void take_share_of_job(const core::LogSink& log) {
     if (read_.said().contains("shard")) return;
     const collective::Launch launch = launch_of("auto", log);
@@ -139,7 +139,7 @@ class Translate final : public Command {
     output = fmt::format("{}.{}-of-{}", output.get<std::string>(), launch.rank + 1, launch.size);
   }
 
-  /// Files for patterns.
+  /// Returns files for patterns.
   std::vector<std::filesystem::path> expand_inputs() {
     core::Json& paths = read_.settings()["path"];
     auto files = expand_files(paths.is_null() ? std::vector<std::string>{"-"} : paths.get<std::vector<std::string>>());

@@ -25,7 +25,7 @@ namespace {
 
 namespace po = boost::program_options;
 
-/// "0.6,1,1.4"
+/// Parses "0.6,1,1.4".
 template <class Number>
 std::vector<Number> parse_list(std::string_view option, const std::string& text,
                                const core::NumberRange<Number>& range) {

@@ -126,7 +126,7 @@ class Vocab final : public Command {
     return prune(full.definition(), statistics.piece_counts, prune_);
   }
 
-  /// Tokens first: merges then stay clear of them.
+  /// Adds tokens first, so that merges avoid them.
   VocabularyEdit extended(const Session& session) const {
     refuse_taken_files("--special", special_);
     refuse_taken_files("--user-symbol", symbols_);

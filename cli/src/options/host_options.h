@@ -8,11 +8,11 @@
 
 namespace dragoman::cli {
 
-/// Where programs keep what they can find out again: $XDG_CACHE_HOME/dragoman, else ~/.cache/dragoman (freedesktop.org,
-/// XDG Base Directory Specification). Empty if the environment names neither.
+/// Returns the folder for data that programs can compute again: $XDG_CACHE_HOME/dragoman, else ~/.cache/dragoman
+/// (freedesktop.org, XDG Base Directory Specification). Empty if the environment names neither.
 std::filesystem::path cache_folder();
 
-/// --plugin, for every command that works with models.
+/// Adds --plugin, for every command that uses models.
 inline void add_host_options(boost::program_options::options_description& options, plugins::HostOptions& host) {
   host.plugin_folder = plugins::installed_plugin_folder();
   host.cache_folder = cache_folder();

@@ -12,7 +12,7 @@ class KernelTimesOption {
  public:
   void add_to(boost::program_options::options_description& options);
   bool wanted() const noexcept { return wanted_; }
-  /// Logs a line for each kind of kernel that has run on the device since it was configured, the longest first.
+  /// Logs one line per kind of kernel that has run on the device since it was configured, by descending time.
   static void log_times(const core::LogSink& log, const plugins::Host& host, tensor::Device device);
 
  private:

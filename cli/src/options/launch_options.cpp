@@ -29,14 +29,14 @@ std::optional<int> number_of(const char* variable) {
   return value;
 }
 
-/// The variables by which a launcher of MPI tells each process its place.
+/// The variables by which an MPI launcher passes each process its rank and the number of processes.
 struct Launcher {
   const char* rank;
   const char* size;
 };
 
-/// In order of precedence, since mpirun and mpiexec may start their processes by srun. Slurm's are the variables of a
-/// step: the variables of a job are also set in a batch script, which is one process.
+/// In order of precedence, because mpirun and mpiexec may start their processes with srun. For Slurm, these are the
+/// variables of a step: those of a job are also set in a batch script, which is one process.
 constexpr std::array kLaunchers{Launcher{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
                                 Launcher{"PMI_RANK", "PMI_SIZE"}, Launcher{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}};
 
@@ -52,7 +52,8 @@ std::optional<Launch> launched() {
   return std::nullopt;
 }
 
-/// Launchers of other frameworks, such as torchrun, start processes that no MPI joins. Each would be the whole job.
+/// Launchers of other frameworks, such as torchrun, start processes that MPI does not connect. Each would be a separate
+/// job.
 void warn_of_processes_that_are_not_joined(const core::LogSink& log) {
   const char* const rank = std::getenv("RANK");
   const char* const size = std::getenv("WORLD_SIZE");

@@ -12,10 +12,10 @@ namespace dragoman::cli {
 /// Adds --collective, which sets `collective`.
 void add_collective_option(boost::program_options::options_description& options, std::string& collective);
 
-/// The job that this process belongs to, by the environment variables of Open MPI's mpirun (OMPI_COMM_WORLD_*), MPICH's
+/// Returns the job of this process, from the environment variables of Open MPI's mpirun (OMPI_COMM_WORLD_*), MPICH's
 /// mpiexec (PMI_*) and Slurm's srun (SLURM_*). `collective` is auto, none, mpi, nccl, or the name of a plugin's
-/// collective. Error{kInvalidArgument} names a variable that makes no sense, or a launcher that is missing. A warning
-/// is logged if another launcher, whose processes are not joined, has started this one among several.
+/// collective. Error{kInvalidArgument} names an invalid variable, or a missing launcher. Logs a warning if another
+/// launcher, whose processes are not connected, has started this process as one of several.
 collective::Launch launch_of(const std::string& collective, const core::LogSink& log);
 
 }  // namespace dragoman::cli

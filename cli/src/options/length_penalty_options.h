@@ -12,14 +12,14 @@ namespace dragoman::cli {
 /// How a score follows from a log probability, for commands that do not search.
 class LengthPenaltyOptions {
  public:
-  /// `usual`: what stands in the help for nothing said.
+  /// `usual`: the default in the help.
   void add_to(boost::program_options::options_description& options, const std::string& usual);
 
-  /// Whether anything was said.
+  /// Returns whether any of the options was given.
   bool given() const noexcept { return !preset_.empty() || alpha_.has_value(); }
-  /// Returns the given options as text, which is one of the things that a job's lines depend on.
+  /// Returns the given options as text, which belongs to the identity of a job's lines.
   std::string identity() const;
-  /// Of alpha alone: fairseq's.
+  /// Returns the length penalty. alpha without a preset applies to fairseq's.
   decoding::LengthPenalty chosen() const;
 
  private:

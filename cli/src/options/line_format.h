@@ -6,7 +6,7 @@
 
 namespace dragoman::cli {
 
-/// The value of --format for `encode` and `decode`; `encode` writes JSON, too.
+/// Returns the value of --format for `encode` and `decode`. `encode` also writes JSON.
 inline tokenizer::LineFormat line_format(const std::string& word, bool json = false) {
   if (word == "pieces") return tokenizer::LineFormat::kPieces;
   if (word == "ids") return tokenizer::LineFormat::kIds;

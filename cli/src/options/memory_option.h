@@ -9,7 +9,7 @@
 
 namespace dragoman::cli {
 
-/// The bytes that "500MB", "2GB" or "1GiB" stand for: a whole number and one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB.
+/// Parses "500MB", "2GB" or "1GiB": an integer and one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB. Returns bytes.
 /// Anything else is a UsageError that names the option.
 std::uint64_t parse_size(const std::string& option, const std::string& text);
 
@@ -17,8 +17,8 @@ std::uint64_t parse_size(const std::string& option, const std::string& text);
 class MemoryOption {
  public:
   void add_to(boost::program_options::options_description& options);
-  /// Temporary files go to $TMPDIR; without it beside `output`, which has room for what comes of them; for standard
-  /// output to /tmp.
+  /// Returns the budget. Temporary files go to $TMPDIR. Without it, they go to the folder of `output`, which has room
+  /// for the results; for standard output, to /tmp.
   tokenizer::MemoryBudget budget(const std::string& output) const;
 
  private:

@@ -12,7 +12,7 @@
 
 namespace dragoman::cli {
 
-/// How a command that reads a model computes with it: --threads, --device, --batch-invariant, --memory, --compute,
+/// How a command computes with a model: --threads, --device, --batch-invariant, --memory, --compute,
 /// --allow-non-finite, --plugin.
 class ModelOptions {
  public:
@@ -22,9 +22,10 @@ class ModelOptions {
   /// Returns the options for a model. Logs the device and the number type if the program chose them.
   pipeline::ModelOptions read(plugins::Host& host, const core::LogSink& log) const;
   tensor::Device device(plugins::Host& host, const core::LogSink& log) const;
-  /// Returns the device and the number type as text. They affect results, so a job's lines depend on them.
+  /// Returns the device and the number type as text. They affect results, so they belong to the identity of a job's
+  /// lines.
   std::string identity() const { return device_ + " " + compute_; }
-  /// Nothing: what the model's folder says. UsageError for a type that is none.
+  /// Returns nullopt for the type that the model's folder specifies. UsageError for an unknown type.
   std::optional<tensor::ComputeChoice> compute() const;
 
  private:

@@ -17,8 +17,8 @@
 
 namespace dragoman::cli {
 
-/// As an option's number is parsed: the library's own conversion takes -1 for 2^64 - 1, " 1" for 1 and 1e400 for
-/// infinity. Throws UsageError naming the option.
+/// Parses the number of an option. The conversion of the library would accept -1 as 2^64 - 1, " 1" as 1 and 1e400 as
+/// infinity. UsageError naming the option.
 template <class Number>
 Number parse_number(std::string_view option, const std::string& text, const core::NumberRange<Number>& range) {
   const auto number = core::spelled_number<Number>(text);
@@ -36,8 +36,8 @@ using core::kAnyNumber;
 using core::kPositive;
 using core::kShare;
 
-/// The value of an option that is a whole number. It goes into `number` (a variable, or an optional one) when options
-/// are read; bound as text, so that it is read as parse_whole_number() does.
+/// Creates an option whose value is an integer. It is stored in `number` (a variable or an std::optional) when options
+/// are read. It is bound as text, so that parse_number() reads it.
 template <std::integral Number, class Target>
 boost::program_options::typed_value<std::string>* whole_number(std::string option, Target& number, Number least,
                                                                Number most = std::numeric_limits<Number>::max()) {
@@ -47,7 +47,7 @@ boost::program_options::typed_value<std::string>* whole_number(std::string optio
       });
 }
 
-/// The same of a real number.
+/// As whole_number(), for a real number.
 template <class Target>
 boost::program_options::typed_value<std::string>* real_number(std::string option, Target& number, RealRange range) {
   return boost::program_options::value<std::string>()->notifier(
@@ -60,7 +60,7 @@ inline boost::program_options::typed_value<std::string>* thread_count(int& threa
   return whole_number("--threads", threads, 0, core::kMaxThreads)->default_value("0")->value_name("N");
 }
 
-/// For the help of --threads.
+/// Returns the help of --threads.
 inline std::string threads_help(std::string_view what) {
   return fmt::format("{}, at most {}; 0: as many as the process may use", what, core::kMaxThreads);
 }

@@ -10,7 +10,7 @@ namespace dragoman::cli {
 inline constexpr unsigned kLineLength = 110;
 inline constexpr unsigned kDescriptionLength = 60;
 
-/// Options that `--help` lists under a title of their own: add them, then add the group to the command's options.
+/// Options that `--help` lists under a separate title: add them, then add the group to the command's options.
 inline boost::program_options::options_description option_group(const std::string& title) {
   return {title, kLineLength, kDescriptionLength};
 }

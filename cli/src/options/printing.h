@@ -8,7 +8,7 @@
 
 namespace dragoman::cli {
 
-/// A line of a table of labels and values. What a file put into it must neither talk to the terminal nor fill it.
+/// Prints a line of a table of labels and values. Text from a file must neither control the terminal nor fill it.
 inline void print_row(std::string_view label, std::string_view value) {
   constexpr std::size_t kLongestLabel = 100;
   constexpr std::size_t kLongestValue = 1000;

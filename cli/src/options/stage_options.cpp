@@ -34,14 +34,14 @@ core::Json parse(const std::string& name, const core::Option& option, const std:
   }
 }
 
-/// With the values that there are, where the text does not name them.
+/// Adds the allowed values to the help if the text does not contain them.
 std::string help_of(const core::Option& option) {
   const bool names_all = std::ranges::all_of(
       option.choices, [&](const std::string& choice) { return option.help.find(choice) != std::string::npos; });
   return names_all ? option.help : fmt::format("{}: {}", option.help, fmt::join(option.choices, ", "));
 }
 
-/// To what an option has been given before.
+/// Appends to the values that an option was given before.
 void add_value(core::Json& all, const core::Json& value) {
   if (value.is_array())
     for (const core::Json& element : value) all.push_back(element);
@@ -98,7 +98,7 @@ void StageOptions::add(const std::string& name, const core::Option& option, po::
     return;
   }
   std::string shown = option.placeholder;
-  // Not a default of program_options, which does not tell it from what was given.
+  // Not a default of program_options, which does not distinguish defaults from given values.
   if (const core::Json& fallback = option.fallback.get(); !fallback.is_null()) {
     settings_[option.name] = fallback;
     shown += fmt::format(" (={})", fallback.is_string() ? fallback.get<std::string>() : core::one_line(fallback));

@@ -11,27 +11,27 @@
 
 namespace dragoman::cli {
 
-/// Options of a pipeline stage as options of a command, from the stage's own table; what is given, and defaults,
-/// become the stage's settings.
+/// The options of a pipeline stage as options of a command, from the stage's option table. Given values and defaults
+/// become the settings of the stage.
 class StageOptions {
  public:
   /// `hidden` are options that add_to() leaves out.
   explicit StageOptions(std::string_view stage, std::vector<std::string_view> hidden = {});
-  /// Of any table.
+  /// Uses any table.
   explicit StageOptions(const std::vector<core::Option>& options) : options_(&options) {}
 
-  /// Adds all others under their groups' titles.
+  /// Adds all other options under the titles of their groups.
   void add_to(boost::program_options::options_description& options);
-  /// Adds one of them under another name: `--input,i` for the option `path`.
+  /// Adds one option under another name: `--input,i` for the option `path`.
   void add_as(const std::string& name, std::string_view option, boost::program_options::options_description& options);
 
-  /// Adds an option without which the command cannot run, in the same way.
+  /// As add_as(), for an option that the command requires.
   void add_required(const std::string& name, std::string_view option,
                     boost::program_options::options_description& options);
 
   core::Json& settings() noexcept { return settings_; }
   const core::Json& settings() const noexcept { return settings_; }
-  /// What was given, without defaults.
+  /// Returns the given values, without defaults.
   const core::Json& said() const noexcept { return said_; }
 
  private:

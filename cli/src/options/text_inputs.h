@@ -6,14 +6,12 @@
 
 namespace dragoman::cli {
 
-/// The files that the values of an option name. A value with *, ? or [ that is no file itself is a pattern, as shells
-/// know it, and stands for the files that match, in the order of their names; one that matches nothing is an
-/// Error{kIo}. "-" stays as it is.
+/// Returns the files that the values of an option name. A value with *, ? or [ that is not a file is a shell pattern
+/// for the matching files, in the order of their names. A pattern without a match is an Error{kIo}. "-" is unchanged.
 std::vector<std::filesystem::path> expand_files(const std::vector<std::string>& values);
 
-/// An option that takes several words also takes input files that were meant to follow them. Throws UsageError if a
-/// word after the first is the name of a file; the first belongs to the option in any case. `option` is spelled with
-/// its dashes.
+/// An option with several words also takes input files that were intended to follow them. Throws UsageError if a word
+/// after the first is the name of a file; the first always belongs to the option. `option` includes its dashes.
 void refuse_taken_files(const std::string& option, const std::vector<std::string>& words);
 
 }  // namespace dragoman::cli

@@ -15,55 +15,55 @@
 
 namespace dragoman::cli {
 
-/// What the program hands to a command: where messages and progress go, and whether Ctrl-C was pressed.
+/// The context of a command: sinks for messages and progress, and whether Ctrl-C was pressed.
 struct Session {
   core::LogSink log;
   core::ProgressSink progress;
   std::stop_token stop;
-  /// To be called before work that is saved on a stop, however long that takes, such as a checkpoint. Without it the
-  /// program has ended two seconds after the first signal.
+  /// Call it before work that is saved on a stop, however long that takes, such as a checkpoint. Otherwise the program
+  /// ends two seconds after the first signal.
   std::function<void()> saves_work_from_now;
 };
 
-/// One sub-command: an option table and the wiring from options to library calls, nothing else.
+/// One sub-command: an option table, and the wiring from options to library calls.
 class Command {
  public:
   virtual ~Command() = default;
   virtual std::string_view name() const = 0;
-  /// One line for the list of commands.
+  /// Returns one line for the list of commands.
   virtual std::string_view summary() const = 0;
-  /// Command lines that people can copy, one a line.
+  /// Returns command lines that users can copy, one per line.
   virtual std::string_view examples() const { return {}; }
-  /// Adds the options, each bound to a member: what `--help` and docs/reference/commands.md show.
+  /// Adds the options, each bound to a member. `--help` and docs/reference/commands.md show them.
   virtual void add_options(boost::program_options::options_description& options) = 0;
-  /// Names of the options that positional arguments fill, in order; the last takes all that remain.
+  /// Returns the options that positional arguments fill, in order. The last one takes all remaining arguments.
   virtual std::vector<std::string> positional() const { return {}; }
-  /// Keys, as paths, that its option --set takes, for messages about unknown options.
+  /// Returns the keys, as paths, that the option --set accepts, for messages about unknown options.
   virtual std::vector<std::string> keys() const { return {}; }
-  /// Whether it prints lines while it works, to standard output or what the option --output names.
+  /// Returns whether it prints lines while it works, to standard output or to the file of --output.
   virtual bool prints_lines() const { return false; }
-  /// Whether it runs for so long that its messages are a log, each with its time.
+  /// Returns whether it runs for so long that its messages are a log with times.
   virtual bool logs() const { return false; }
-  /// Does the work; throws core::Error on failure and std::logic_error-derived program_options errors on wrong usage.
+  /// Does the work. Throws core::Error on failure, and errors of program_options (std::logic_error) on wrong usage.
   virtual void run(const Session& session) = 0;
 };
 
-/// Throw this for a combination of options that makes no sense: exit status 2.
+/// Thrown for an invalid combination of options: exit status 2.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
   /// Words an error of the library about the command's options. Its message may begin with the name of the reader of
-  /// options, which users of the command do not know; an option's key is then worded as a flag.
+  /// options, which users of the command do not know. An option's key is replaced by its flag.
   UsageError(const core::Error& error, std::string_view reader);
 
-  /// The key of the option that the message is about; empty if it is about none.
+  /// Returns the key of the option that the message is about; empty if there is none.
   const std::string& option() const noexcept { return option_; }
 
  private:
   std::string option_;
 };
 
-/// Every command, in the order of `dragoman --help`. Each make_* stands in the command's own file.
+/// Returns all commands, in the order of `dragoman --help`. Each make_* function is in the file of its command.
 std::vector<std::unique_ptr<Command>> make_commands();
 
 std::unique_ptr<Command> make_learn_bpe();

@@ -6,7 +6,7 @@
 
 namespace dragoman::cli {
 
-/// What every command takes.
+/// The options of all commands.
 struct CommonOptions {
   bool help = false;
   bool quiet = false;

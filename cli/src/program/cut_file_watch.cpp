@@ -13,7 +13,7 @@ namespace {
 
 struct sigaction previous_action {};
 
-/// Calls nothing that a signal handler may not call.
+/// Calls only functions that a signal handler may call.
 void report_cut_file(int /*signal*/, siginfo_t* info, void* /*context*/) {
   const char* const name = formats::name_of_mapped_file(info->si_addr);
   if (name == nullptr) {

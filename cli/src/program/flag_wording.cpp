@@ -7,7 +7,7 @@
 namespace dragoman::cli {
 namespace {
 
-/// The flag of a key; empty if the command has no such option.
+/// Returns the flag of a key; empty if the command has no such option.
 std::string flag_of(std::string name, const boost::program_options::options_description& options) {
   std::ranges::replace(name, '_', '-');
   return options.find_nothrow(name, false) == nullptr ? std::string() : "--" + name;

@@ -10,12 +10,12 @@
 namespace dragoman::cli {
 namespace {
 
-/// The system needs the rest of the two seconds to take back the memory of a large process.
+/// The system needs the rest of the two seconds to free the memory of a large process.
 constexpr timespec kPatience{.tv_sec = 1, .tv_nsec = 500'000'000};
 
 [[noreturn]] void end_now() {
   pollfd standard_error{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
-  // A short text fits where there is room at all; where there is none, nobody reads.
+  // A short text fits if there is room at all; if there is none, nobody reads.
   if (::poll(&standard_error, 1, 0) > 0)
     write_to_standard_error(
         "dragoman: interrupted; it did not stop by itself in time, and was ended where it was: what was written before "
@@ -39,10 +39,10 @@ InterruptWatch::InterruptWatch() {
 
 InterruptWatch::~InterruptWatch() {
   watcher_.request_stop();
-  pthread_kill(watcher_.native_handle(), kWake);  // blocked, so it does nothing else
+  pthread_kill(watcher_.native_handle(), kWake);  // blocked, so it only wakes the thread
 }
 
-/// Waits for a signal, once a stop was requested no longer than patience lasts. -1 with EAGAIN is its end.
+/// Waits for a signal; after a stop request, at most until the patience ends. Returns -1 with EAGAIN at that time.
 int InterruptWatch::next_signal() const {
   const bool limited = stop_.stop_requested() && !waits_for_work_;
   return limited ? sigtimedwait(&signals_, nullptr, &kPatience) : sigwaitinfo(&signals_, nullptr);

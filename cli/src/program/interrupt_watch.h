@@ -7,15 +7,15 @@
 
 namespace dragoman::cli {
 
-/// Turns the first SIGINT, SIGTERM or SIGHUP into a stop request, so that work is saved. The second one ends the
-/// program at once. So does the end of the time that the work may take to stop, whatever it is doing: computing in
-/// somebody else's code, waiting for a device, writing to a pipe that nobody reads. Either is as safe as being killed.
-/// Signals that the caller ignores (nohup, jobs in the background of a script) stay ignored.
+/// Converts the first SIGINT, SIGTERM or SIGHUP to a stop request, so that work is saved. The second signal ends the
+/// program immediately. So does the end of the time that the work may take to stop, whatever it is doing: computing in
+/// foreign code, waiting for a device, writing to a pipe without a reader. Both are as safe as being killed. Signals
+/// that the caller ignores (nohup, background jobs of a script) remain ignored.
 ///
-/// The signals are blocked in every thread and fetched by one that waits for them: a handler would run on the stack of
-/// whichever thread it interrupts, and oneDNN's GEMM (before 3.11.2, its issue 4845) lets the stack pointer point at
-/// heap memory meanwhile, which the handler's frame would overwrite. Must be made before any other thread, since
-/// threads inherit the mask; it stays blocked to the program's end.
+/// The signals are blocked in every thread, and one thread waits for them. A handler would run on the stack of the
+/// interrupted thread. In oneDNN's GEMM (before 3.11.2, its issue 4845) the stack pointer may point to heap memory,
+/// which the handler's frame would overwrite. Must be created before any other thread, because threads inherit the
+/// mask. The signals remain blocked until the program ends.
 class InterruptWatch {
  public:
   /// The exit status after a stop request.
@@ -26,8 +26,8 @@ class InterruptWatch {
   InterruptWatch& operator=(const InterruptWatch&) = delete;
   ~InterruptWatch();
   std::stop_token token() const { return stop_.get_token(); }
-  /// From now on the work takes as long to stop as it takes. Without this, the program has ended two seconds after the
-  /// first signal.
+  /// From this call on, the work may take any time to stop. Otherwise the program ends two seconds after the first
+  /// signal.
   void wait_for_work() noexcept { waits_for_work_ = true; }
 
  private:

@@ -34,7 +34,7 @@ namespace {
 
 namespace po = boost::program_options;
 
-/// kClosedPipe is what a shell reports of a program that SIGPIPE ended, which is what others do there.
+/// kClosedPipe is the status that a shell reports for a program that SIGPIPE ended, as other programs do.
 enum ExitStatus {
   kDone = 0,
   kFailed = 1,
@@ -62,7 +62,7 @@ std::string indented(std::string_view lines) {
 void print_help(const Command& command, const po::options_description& options) {
   std::ostringstream table;
   table << options;
-  // Where every option stands in a group, nothing follows the title of the others.
+  // If every option is in a group, the title of the others has no content.
   std::string listed = table.str();
   if (listed.starts_with("Options:\n\n")) listed.erase(0, std::string_view("Options:\n\n").size());
   fmt::print("Usage: dragoman {}\n\n{}\n\n", usage_of(command, options), command.summary());
@@ -70,7 +70,7 @@ void print_help(const Command& command, const po::options_description& options) 
   fmt::print("{}", listed);
 }
 
-/// Refuses empty names of files and folders, which come of variables that are not set.
+/// Rejects empty names of files and folders, which result from unset variables.
 void require_names(const po::variables_map& values, const po::options_description& options) {
   for (const auto& option : options.options()) {
     const std::string kind = option->semantic()->name();
@@ -87,7 +87,7 @@ void require_names(const po::variables_map& values, const po::options_descriptio
   }
 }
 
-/// The values that were given, or are usual.
+/// Returns the given values and the defaults.
 po::variables_map parse(const Command& command, const std::vector<std::string>& arguments,
                         const po::options_description& options) {
   po::positional_options_description positions;
@@ -117,7 +117,7 @@ po::variables_map parse(const Command& command, const std::vector<std::string>& 
   try {
     po::notify(values);
   } catch (const po::required_option& error) {
-    // Nobody writes an argument that is known by its place as an option.
+    // Positional arguments are reported by their names, not as options.
     const std::string whole = error.get_option_name();
     const std::string name = whole.substr(std::min(whole.find_first_not_of('-'), whole.size()));
     if (std::ranges::find(names, name) == names.end()) throw;
@@ -126,7 +126,7 @@ po::variables_map parse(const Command& command, const std::vector<std::string>& 
   return values;
 }
 
-/// Calls parse(), and turns the keys in its errors into flags.
+/// Calls parse(), and replaces keys in its errors by flags.
 po::variables_map parse_in_words_of(const Command& command, const std::vector<std::string>& arguments,
                                     const po::options_description& options) {
   try {
@@ -136,7 +136,7 @@ po::variables_map parse_in_words_of(const Command& command, const std::vector<st
   }
 }
 
-/// Whether results go to a terminal, where a bar would stand between them.
+/// Returns whether results go to a terminal, where a progress bar would be between them.
 bool prints_to_terminal(const po::variables_map& values) {
   const auto output = values.find("output");
   const bool to_file = output != values.end() && output->second.value().type() == typeid(std::string) &&
@@ -222,7 +222,7 @@ int complain_of_usage(std::string_view message, const std::vector<std::string>& 
 int complain(const core::Error& error) {
   switch (error.code()) {
     case core::ErrorCode::kClosedPipe:
-      return kClosedPipe;  // whoever closed it wants no more of us
+      return kClosedPipe;  // the reader needs no more output
     case core::ErrorCode::kInterrupted:
       return complain(kInterrupted, error.what());
     default:
@@ -238,7 +238,7 @@ int complain(const std::system_error& error) {
   return complain(kFailed, error.what());
 }
 
-/// What printing throws says less than the stream knows.
+/// The stream knows the cause of the error, which the exception lacks.
 int complain_of_printing(const std::system_error& error) {
   try {
     finish_standard_output();
@@ -252,7 +252,7 @@ int complain_of_printing(const std::system_error& error) {
 
 int run_program(const std::vector<std::string>& arguments) {
   hold_standard_streams();
-  // A closed pipe and a file that may not grow are write errors, so that outputs are left in order.
+  // A closed pipe and a file that must not grow become write errors, so that outputs remain consistent.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   watch_for_cut_files();

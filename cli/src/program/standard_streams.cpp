@@ -20,10 +20,11 @@ bool reader_has_gone() {
   return ::poll(&state, 1, 0) > 0 && (state.revents & POLLERR) != 0;
 }
 
-/// Of the first write that failed; 0 if none has.
+/// The errno of the first failed write; 0 if none failed.
 int print_error = 0;
 
-/// write(2) behind the stream `stdout`: through interruptions, and remembering why it failed, which a stream does not.
+/// write(2) for the stream `stdout`: continues after interruptions, and stores the cause of a failure, which a stream
+/// does not.
 ssize_t print(void* /*cookie*/, const char* data, std::size_t size) {
   for (std::size_t done = 0; done < size;) {
     const ssize_t n = ::write(STDOUT_FILENO, data + done, size - done);
@@ -40,15 +41,15 @@ ssize_t print(void* /*cookie*/, const char* data, std::size_t size) {
 }  // namespace
 
 void hold_standard_streams() {
-  // The wrong way round on purpose: what is read from a closed input, or written to a closed output, must stay an
-  // error.
+  // Opened in the wrong direction intentionally: reading from a closed input and writing to a closed output must remain
+  // errors.
   constexpr int kModes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
     if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) ::open("/dev/null", kModes[fd]);  // takes the lowest free number
   FILE* stream = ::fopencookie(nullptr, "w", {.read = nullptr, .write = &print, .seek = nullptr, .close = nullptr});
-  if (stream == nullptr) return;  // no memory: the stream that was there will do
+  if (stream == nullptr) return;  // out of memory: keep the existing stream
   std::setvbuf(stream, nullptr, ::isatty(STDOUT_FILENO) != 0 ? _IOLBF : _IOFBF, BUFSIZ);
-  stdout = stream;  // a variable, says the C library's manual (section 12.2)
+  stdout = stream;  // a variable, according to the C library's manual (section 12.2)
 }
 
 bool write_to_standard_error(std::string_view text) {

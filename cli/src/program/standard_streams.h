@@ -4,18 +4,18 @@
 
 namespace dragoman::cli {
 
-/// Takes the places of standard streams that the caller has closed, so that no file of ours gets their numbers and
-/// receives what was meant for them. Reading or writing what was closed fails as before; messages vanish. Puts a stream
-/// of our own in the place of `stdout`, which knows why a write failed. To be called before anything is opened or
-/// printed; print with fmt::print or stdio, not through std::cout.
+/// Occupies the numbers of standard streams that the caller has closed, so that no other file gets their numbers and
+/// receives their data. Reading or writing a closed stream fails as before; messages are lost. Replaces `stdout` by a
+/// stream that stores the cause of a failed write. Call it before anything is opened or printed. Print with fmt::print
+/// or stdio, not with std::cout.
 void hold_standard_streams();
 
-/// Writes to standard error as far as that is possible: nobody may be there to read what the program says of itself,
-/// and no work is lost for that. Returns false if the text did not get through.
+/// Writes to standard error if possible. Nobody may read it, and work must not be lost for that reason. Returns false
+/// if the text was not written.
 bool write_to_standard_error(std::string_view text);
 
-/// Hands what was printed on standard output to the operating system. Throws core::Error, kClosedPipe if its reader has
-/// gone away, if any of it, now or before, was not taken.
+/// Passes the output on standard output to the operating system. Throws core::Error if any of it, now or before, was
+/// not written; kClosedPipe if its reader has gone.
 void finish_standard_output();
 
 }  // namespace dragoman::cli

@@ -40,17 +40,17 @@ std::size_t terminal_width() {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
 }
 
-/// "[######--------------]"
+/// Returns "[######--------------]".
 std::string bar_of(double part) {
   constexpr std::size_t kWidth = 20;
   const auto done = static_cast<std::size_t>(std::clamp(part, 0.0, 1.0) * kWidth);
   return "[" + std::string(done, '#') + std::string(kWidth - done, '-') + "]";
 }
 
-/// The parts of a progress line by importance.
+/// The parts of a progress line, in the order of importance.
 struct ProgressLine {
   std::string stage;
-  std::string part{};  ///< "45%"; empty if nobody knows how much there is
+  std::string part{};  ///< "45%"; empty if the total is unknown
   std::string bar{};
   std::string count;
   std::vector<std::string> more{};
@@ -63,7 +63,7 @@ struct ProgressLine {
     for (std::size_t i = 0; i < with_more; ++i) line += ", " + more[i];
     return line;
   }
-  /// Returns the parts that fit in a line; less important ones are left out as a whole. The bar needs more room than
+  /// Returns the parts that fit into a line; less important ones are left out as a whole. The bar needs more room than
   /// any figure.
   std::string within(std::size_t width) const {
     constexpr std::size_t kFiguresBeforeBar = 2;
@@ -107,7 +107,7 @@ std::string progress_line(const core::Progress& progress, double elapsed, double
 
 namespace {
 
-/// Local time: "2026-11-26 04:05:06".
+/// Returns the local time: "2026-11-26 04:05:06".
 std::string time_stamp() {
   return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::time(nullptr)));
 }

@@ -13,16 +13,16 @@ namespace dragoman::cli {
 
 enum class ProgressStyle { kBar, kLines, kJson, kNone };
 
-/// The style that `--progress` names; "auto" asks whether standard error is a terminal. Throws UsageError on other
-/// words.
+/// Returns the style that `--progress` names; "auto" depends on whether standard error is a terminal. Throws UsageError
+/// for other values.
 ProgressStyle progress_style(const std::string& word);
 
-/// Returns a line for a terminal of `width` columns: the stage, a bar, how much is done, the seconds so far, the time
-/// that remains at `rate` units a second, and the further figures that fit.
+/// Returns a line for a terminal of `width` columns: the stage, a bar, the progress, the seconds so far, the remaining
+/// time at `rate` units per second, and the other figures that fit.
 std::string progress_line(const core::Progress& progress, double elapsed, double rate, std::size_t width);
 
-/// Writes messages and progress to standard error without tearing one through the other, and escapes what in a message
-/// would talk to the terminal. Goes silent once standard error takes no more. Thread-safe.
+/// Writes messages and progress to standard error without mixing them, and escapes control characters in messages. It
+/// is silent after standard error has failed. Thread-safe.
 class Terminal {
  public:
   /// `stamps`: whether messages and lines of progress begin with the time, as logs of long runs do.
@@ -30,7 +30,7 @@ class Terminal {
       : style_(style), stamps_(stamps), last_report_(Clock::now()) {}
   void message(core::LogLevel level, std::string_view text);
   void show(const core::Progress& progress);
-  /// Ends the line of a bar; JSON has the last figures.
+  /// Ends the line of a bar. With JSON, prints the last figures.
   void finish();
 
  private:
@@ -46,14 +46,14 @@ class Terminal {
   std::mutex mutex_;
   std::string stage_;
   Clock::time_point stage_start_;
-  /// When each stage was first seen: one that others interrupt, as validation does training, goes on from there.
+  /// The first time of each stage. An interrupted stage, such as training during a validation, continues from it.
   std::map<std::string, Clock::time_point, std::less<>> first_starts_;
   std::uint64_t stage_first_ = 0;
   Clock::time_point last_shown_;
-  Clock::time_point last_report_;  ///< of any stage: the next one has begun then
+  Clock::time_point last_report_;  ///< of any stage: the time at which the next one began
   std::optional<core::Progress> withheld_;
   bool bar_visible_ = false;
-  bool reachable_ = true;  ///< standard error took all so far
+  bool reachable_ = true;  ///< whether standard error has accepted everything so far
 };
 
 }  // namespace dragoman::cli

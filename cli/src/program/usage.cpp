@@ -22,7 +22,7 @@ std::vector<std::string> option_names(const po::options_description& options) {
   return names;
 }
 
-/// The other commands that have an option of this name.
+/// Returns the other commands that have an option with this name.
 std::vector<std::string> commands_with(const std::string& option, std::string_view but) {
   std::vector<std::string> names;
   for (const auto& command : make_commands()) {

@@ -6,16 +6,16 @@
 
 namespace dragoman::cli {
 
-/// Returns the command line in short, for `--help` and docs/reference/commands.md: `learn-bpe --output FILE [OPTIONS]
+/// Returns a short command line for `--help` and docs/reference/commands.md: `learn-bpe --output FILE [OPTIONS]
 /// [input]`. Options before `[OPTIONS]` and names without brackets are required.
 std::string usage_of(const Command& command, const boost::program_options::options_description& options);
 
-/// Guesses which option was meant by one that the command does not have, as the end of a message; "" without a guess.
-/// Options of the command and keys for its `--set` come first, then options of other commands and other commands.
+/// Guesses which option an unknown one was intended to be, as the end of a message; "" without a guess. Options of the
+/// command and keys of its `--set` take precedence over options of other commands and over other commands.
 std::string guess_option(const std::string& given, const Command& command,
                          const boost::program_options::options_description& options);
 
-/// Guesses which command was meant by one that does not exist.
+/// Guesses which command an unknown one was intended to be.
 std::string guess_command(const std::string& given);
 
 }  // namespace dragoman::cli

@@ -30,7 +30,7 @@ using evaluation::BleuTokenizer;
 struct ModelTokenizer {
   std::string_view option;
   std::string_view name;  ///< in signatures
-  std::string_view file;  ///< the name that sacreBLEU gives it
+  std::string_view file;  ///< file name in sacreBLEU
 };
 constexpr ModelTokenizer kModelTokenizers[] = {{"spm", "flores101", "sacrebleu_tokenizer_spm.model"},
                                                {"flores101", "flores101", "sacrebleu_tokenizer_spm.model"},
@@ -39,7 +39,7 @@ constexpr ModelTokenizer kModelTokenizers[] = {{"spm", "flores101", "sacrebleu_t
 
 constexpr std::string_view kMecab = "ja-mecab";
 
-/// The folder in which sacreBLEU keeps what it downloads; empty if the environment names none.
+/// Returns the folder in which sacreBLEU stores downloads; empty if the environment names none.
 fs::path folder_of_sacrebleu() {
   if (const char* const own = std::getenv("SACREBLEU"); own != nullptr && *own != '\0') return own;
   const char* const home = std::getenv("HOME");
@@ -51,8 +51,9 @@ const ModelTokenizer* find_model_tokenizer(std::string_view name) {
   return found == std::end(kModelTokenizers) ? nullptr : found;
 }
 
-/// sacreBLEU publishes no checksums of its models. So only a file in sacreBLEU's own folder has sacreBLEU's name in
-/// signatures, as there. A file that the user names is identified by the beginning of its SHA-256.
+/// Returns the name of a model in signatures. sacreBLEU publishes no checksums of its models. So, as in sacreBLEU, only
+/// a file in sacreBLEU's own folder has sacreBLEU's name. A file that the user names is identified by the beginning of
+/// its SHA-256.
 std::string name_in_signature(const ModelTokenizer& known, bool is_named, std::string_view content) {
   constexpr std::size_t kDigits = 12;
   return is_named ? "spm-" + formats::sha256_of(content).substr(0, kDigits) : std::string(known.name);

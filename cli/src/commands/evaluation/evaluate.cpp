@@ -24,7 +24,7 @@ namespace {
 
 namespace po = boost::program_options;
 
-/// More would change no digit that is printed.
+/// A larger number would not change any printed digit.
 constexpr std::uint32_t kMaxResamples = 1'000'000;
 
 template <class Value>
@@ -49,7 +49,7 @@ std::vector<std::string> split_at_commas(const std::string& list) {
   return words;
 }
 
-/// The object that sacreBLEU prints: the signature's fields appear again one by one.
+/// Returns the object that sacreBLEU prints: the fields of the signature are repeated as keys.
 core::Json as_json(const evaluation::Score& score, int decimals) {
   const auto rounded = [&](double value) { return std::stod(fmt::format("{:.{}f}", value, decimals)); };
   core::Json json{{"name", score.name}, {"score", rounded(score.value)}, {"signature", score.signature}};
@@ -157,7 +157,7 @@ class Evaluate final : public Command {
   using Metrics = std::vector<std::unique_ptr<evaluation::Metric>>;
   using Streams = std::vector<std::vector<std::string>>;
 
-  /// In `-m bleu chrf out.txt`, the words after the metrics that are files are translations.
+  /// In `-m bleu chrf out.txt`, words after the metrics that are files are translations.
   void read_metric_names() {
     std::vector<std::string> names;
     std::error_code ignored;
@@ -218,7 +218,7 @@ class Evaluate final : public Command {
         evaluation::ChrfOptions{.word_order = word_order, .lowercase = lowercase_});
   }
 
-  /// --reference takes all names that follow it, so one of its files may be meant as the hypothesis.
+  /// --reference takes all names that follow it, so one of its files may be intended as the hypothesis.
   evaluation::TextFile read_hypothesis(bool named, const std::stop_token& stop) const {
     try {
       return evaluation::read_text_file(hypotheses_.front(), stop);
@@ -241,7 +241,7 @@ class Evaluate final : public Command {
     return streams;
   }
 
-  /// A period set off by a space is the mark of text that was tokenised and not joined again, which changes scores.
+  /// A space before the final period indicates text that was tokenised and not detokenised, which changes scores.
   static void warn_if_tokenized(const evaluation::TextFile& hypothesis, const Session& session) {
     constexpr std::ptrdiff_t kSuspicious = 100;
     const auto count = std::count_if(hypothesis.lines.begin(), hypothesis.lines.end(),

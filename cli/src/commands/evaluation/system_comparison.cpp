@@ -13,13 +13,13 @@ namespace {
 
 using evaluation::PairedResult;
 
-/// What is marked with a star.
+/// The significance level that is marked with a star.
 constexpr double kSignificant = 0.05;
 
 struct Column {
   std::string name;
   std::string signature;
-  std::vector<PairedResult> results{};  ///< one of each system
+  std::vector<PairedResult> results{};  ///< one per system
 };
 
 Column score_column(const evaluation::Metric& metric, const std::vector<NamedSystem>& systems,
@@ -75,13 +75,13 @@ std::string cell(const PairedResult& result, int decimals, bool score_only) {
   return text;
 }
 
-/// Of characters, as far as they are one column wide each.
+/// Returns the width of text whose characters are one column wide.
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
-/// Columns side by side, two spaces between them.
+/// Returns rows with aligned columns, separated by two spaces.
 std::string table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const auto& row : rows)

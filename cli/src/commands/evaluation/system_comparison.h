@@ -17,15 +17,15 @@ struct NamedSystem {
 };
 
 struct ComparisonOptions {
-  /// None: scores alone.
+  /// Unset: scores only.
   std::optional<evaluation::PairedOptions> test{};
   int decimals = 1;
   bool json = false;
   bool score_only = false;
 };
 
-/// What `evaluate` prints of several systems, the first of which is the baseline: a table, or the list that sacreBLEU
-/// prints as JSON. Error{kInterrupted} if `stop` asks.
+/// Returns the output of `evaluate` for several systems, the first of which is the baseline: a table, or the JSON list
+/// that sacreBLEU prints. Error{kInterrupted} after a stop request.
 std::string compare_systems(const std::vector<std::unique_ptr<evaluation::Metric>>& metrics,
                             const std::vector<NamedSystem>& systems,
                             const std::vector<std::vector<std::string>>& references, const ComparisonOptions& options,

@@ -6,7 +6,7 @@
 
 namespace dragoman::cli {
 
-/// A row for each layer, a column for each number type.
+/// Returns a table with a row per layer and a column per number type.
 Report describe_compute_comparison(const pipeline::ComputeComparison& comparison);
 
 }  // namespace dragoman::cli

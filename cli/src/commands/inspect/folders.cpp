@@ -27,7 +27,7 @@ void add_checksums(Report& report, const fs::path& folder) {
   report.add("checksums", files, fmt::format("correct: {}", fmt::join(files, ", ")));
 }
 
-/// What config.json says of a tokenizer's kind, and, of a built-in one, what the file says.
+/// Describes the kind of a tokenizer according to config.json and, for a built-in kind, the content of its file.
 Report describe_stored_tokenizer(const tokenizer::TokenizerSpec* stored, const tokenizer::Tokenizer* tokenizer,
                                  const std::string& label) {
   Report report;
@@ -59,7 +59,7 @@ void add_tokenizers(Report& report, const formats::ModelFolder& folder) {
 
 // ---- training runs
 
-/// What stands at a place of a record; null if there is nothing. A record may be of another version, or damaged.
+/// Returns the value at a place of a record, or null. A record may be of another version, or damaged.
 const Json& at(const Json& record, const char* place) {
   static const Json nothing;
   const Json::json_pointer pointer(place);
@@ -82,7 +82,7 @@ std::vector<std::string> parts_of_run(const fs::path& run, bool (*wanted)(const 
   return names;
 }
 
-/// state.json of the checkpoint of most updates; null if there is none.
+/// Returns state.json of the checkpoint with the most updates, or null.
 Json newest_state(const fs::path& run, const std::vector<std::string>& checkpoints) {
   Json newest;
   for (const std::string& name : checkpoints) {
@@ -98,7 +98,7 @@ struct LastMetrics {
   Json validation;
 };
 
-/// The last lines of each kind; the very last one may be torn.
+/// Returns the last lines of each kind. The very last line may be incomplete.
 LastMetrics read_last_metrics(const fs::path& file) {
   LastMetrics last;
   if (!fs::is_regular_file(file)) return last;
@@ -151,7 +151,7 @@ void add_origin(Report& report, const Json& record) {
   report.add_row("begun with", "dragoman " + text_of(at(record, "/build/dragoman")));
 }
 
-/// The codes, and which of them are meant where nobody says one; the tags of each for programs.
+/// Adds the language codes and their defaults, and the tags of each for programs.
 void add_languages(Report& report, const formats::LanguageTable& table) {
   std::vector<std::string> codes;
   for (const auto& [code, tags] : table.languages) codes.push_back(core::printable(code));
@@ -163,7 +163,7 @@ void add_languages(Report& report, const formats::LanguageTable& table) {
                            : fmt::format("{}{}: {}", codes.size(), usual, fmt::join(codes, " ")));
 }
 
-/// Adds the properties that every model has, whatever its files are.
+/// Adds the properties that all models have, whatever their files are.
 void add_configuration(Report& report, const formats::ModelConfig& config) {
   report.add_settings("sequences", nn::to_json(config.sequences));
   report.add_settings("model", config.model);

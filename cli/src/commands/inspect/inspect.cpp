@@ -51,8 +51,8 @@ const Inspector& find_inspector(const fs::path& path) {
   core::fail(core::ErrorCode::kBadInput, "{}: is none of what can be inspected: {}", path.string(), kinds);
 }
 
-/// A part of a run, a model or a checkpoint that says what the whole is. A JSON object of names and values looks like
-/// the vocabulary of GPT-2.
+/// Returns whether a path is a part of a run, a model or a checkpoint that identifies the whole. A JSON object with
+/// names and values resembles the vocabulary of GPT-2.
 bool is_record(const fs::path& path) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   const std::string name = path.filename().string();
@@ -146,13 +146,13 @@ class Inspect final : public Command {
     if (against_ != "fp32" && against_ != "fp64") throw UsageError("--against must be fp32 or fp64");
   }
 
-  /// Of models that were trained here only sums are known.
+  /// Models that were trained here have checksums only.
   bool is_verified_by_running(const Inspector& inspector) const {
     return options_.verify && (inspector.describe == &describe_foreign_model ||
                                (inspector.describe == &describe_model_folder && pipeline::has_model_reference(path_)));
   }
 
-  /// Nothing: what the model's folder says.
+  /// Returns nullopt for the type that the model's folder specifies.
   std::optional<tensor::ComputeChoice> compute() const {
     const auto found = tensor::find_compute_choice(compute_);
     if (!found && compute_ != tensor::kStoredCompute)
@@ -204,7 +204,7 @@ class Inspect final : public Command {
   }
 
   Report measure(const Session& session) const {
-    // Its file was described before, and warnings about it are printed then.
+    // The file was described before, which printed warnings about it.
     const auto tokenizer = tokenizer::open_tokenizer_file(path_, {.log = [](core::LogLevel, std::string_view) {}});
     return describe_corpus(*tokenizer, tokenizer::measure_corpus(*tokenizer, expand_files(corpus_), threads_,
                                                                  session.progress, session.stop));

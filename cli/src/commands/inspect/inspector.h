@@ -11,12 +11,12 @@ namespace dragoman::cli {
 
 struct InspectOptions {
   bool verify = false;   ///< compare with SHA256SUMS, and an import with its reference
-  bool tensors = false;  ///< list each
+  bool tensors = false;  ///< list each tensor
   core::LogSink log = {};
 };
 
-/// One kind of thing that can be inspected. They are asked in order, and the first that recognises the path describes
-/// it: with an error, if it is damaged.
+/// A kind of file or folder that can be inspected. The first inspector that recognises the path describes it, with an
+/// error if it is damaged.
 struct Inspector {
   std::string_view kind;
   bool (*recognises)(const std::filesystem::path& path);
@@ -30,7 +30,7 @@ Report describe_weights(const std::filesystem::path& path, const InspectOptions&
 
 // folders.cpp
 Report describe_model_folder(const std::filesystem::path& path, const InspectOptions& options);
-/// Of those that the built-in importers know.
+/// Returns whether one of the built-in importers recognises the path.
 bool is_foreign_model(const std::filesystem::path& path);
 Report describe_foreign_model(const std::filesystem::path& path, const InspectOptions& options);
 bool is_checkpoint(const std::filesystem::path& path);
@@ -48,7 +48,7 @@ Report describe_plugin(const std::filesystem::path& path, const InspectOptions& 
 bool is_shared_library(const std::filesystem::path& path);
 Report describe_shared_library(const std::filesystem::path& path, const InspectOptions& options);
 
-/// The bytes at the beginning of a regular file, fewer if it is shorter; none of anything else.
+/// Returns the first bytes of a regular file, fewer if it is shorter; nothing for other paths.
 std::string first_bytes(const std::filesystem::path& path, std::size_t count);
 
 }  // namespace dragoman::cli

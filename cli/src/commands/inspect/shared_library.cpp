@@ -6,7 +6,7 @@ namespace dragoman::cli {
 
 namespace fs = std::filesystem;
 
-/// A file that is called weights is to be refused as weights.
+/// A file with the extension of weights must be rejected as weights.
 bool is_shared_library(const fs::path& path) {
   return path.extension() != ".safetensors" && plugins::is_elf(first_bytes(path, 4));
 }
@@ -15,7 +15,7 @@ bool is_plugin(const fs::path& path) {
   return is_shared_library(path) && plugins::read_plugin_note(path).has_value();
 }
 
-/// From the note in the file: loading it would run its code.
+/// Reads the note in the file: loading the plugin would run its code.
 Report describe_plugin(const fs::path& path, const InspectOptions&) {
   const plugins::PluginNote note = plugins::read_plugin_note(path).value();
   const std::string difference = note.sdk_difference();

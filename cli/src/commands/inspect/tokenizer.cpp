@@ -170,7 +170,7 @@ double share(std::uint64_t part, std::uint64_t all) {
   return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
 }
 
-/// The ids of a corpus's ordinary pieces: those that occur, the most frequent first and equals by id, and the others.
+/// The ids of ordinary pieces: those that the corpus uses, by descending frequency and then by id, and the others.
 struct PieceUse {
   std::vector<std::int32_t> used;
   std::vector<std::int32_t> unused;
@@ -191,7 +191,7 @@ PieceUse piece_use(const tokenizer::Tokenizer& tokenizer, const tokenizer::Corpu
 
 constexpr std::size_t kShown = 10;
 
-/// The first ones of a list as `PIECE COUNT`, or without a count those that have none.
+/// Returns the first pieces of a list as `PIECE COUNT`, or without the count for unused pieces.
 std::string first_pieces(std::vector<std::int32_t> ids, const tokenizer::Tokenizer& tokenizer,
                          const tokenizer::CorpusStatistics& statistics) {
   ids.resize(std::min(ids.size(), kShown));

@@ -9,10 +9,10 @@
 
 namespace dragoman::cli {
 
-/// What a tokenizer is; the first row is called `label`.
+/// Describes a tokenizer. The label of the first row is `label`.
 Report describe_tokenizer(const tokenizer::Tokenizer& tokenizer, const std::string& label);
 
-/// What it makes of a corpus. Special tokens and byte pieces do not count as unused.
+/// Describes the tokenisation of a corpus. Special tokens and byte pieces do not count as unused.
 Report describe_corpus(const tokenizer::Tokenizer& tokenizer, const tokenizer::CorpusStatistics& statistics);
 
 }  // namespace dragoman::cli

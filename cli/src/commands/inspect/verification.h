@@ -6,7 +6,7 @@
 
 namespace dragoman::cli {
 
-/// What agrees, and within which bounds.
+/// Describes what agrees, and within which bounds.
 Report describe_verification(const pipeline::ModelVerification& verified);
 
 }  // namespace dragoman::cli

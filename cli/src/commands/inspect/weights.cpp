@@ -32,7 +32,8 @@ core::Json list_of(const formats::SafetensorsFile& file) {
 
 }  // namespace
 
-/// By name, so that a damaged file is reported as such, or by content: a JSON object behind a length below 2^32.
+/// Recognises the name, so that a damaged file is reported as such, or the content: a JSON object after a length below
+/// 2^32.
 bool is_safetensors(const std::filesystem::path& path) {
   if (path.extension() == ".safetensors") return std::filesystem::is_regular_file(path);
   const std::string head = first_bytes(path, 9);

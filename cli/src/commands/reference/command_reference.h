@@ -5,11 +5,11 @@
 
 namespace dragoman::cli {
 
-/// An option as a reference shows it.
+/// An option in a reference.
 struct OptionReference {
   std::string name;    ///< without dashes
   std::string letter;  ///< of the short form, without a dash; empty: none
-  std::string value;   ///< what it takes: N, FILE...; empty: a switch
+  std::string value;   ///< placeholder of the value: N, FILE...; empty: a switch
   std::string fallback;
   std::string help;
 
@@ -19,19 +19,19 @@ struct OptionReference {
 struct CommandReference {
   std::string name;
   std::string summary;
-  std::string examples;  ///< one a line
+  std::string examples;  ///< one per line
   std::string usage;     ///< usage_of()
   std::vector<OptionReference> options;
 };
 
-/// All commands, out of the tables with which they read their options.
+/// Returns all commands, from the tables with which they read their options.
 std::vector<CommandReference> all_commands();
 
-/// docs/reference/commands.md.
+/// Returns docs/reference/commands.md.
 std::string as_markdown(const std::vector<CommandReference>& commands);
-/// The manual page dragoman(1).
+/// Returns the manual page dragoman(1).
 std::string as_man_page(const std::vector<CommandReference>& commands);
-/// Completions, as each shell reads them.
+/// Return completions in the syntax of each shell.
 std::string as_bash(const std::vector<CommandReference>& commands);
 std::string as_zsh(const std::vector<CommandReference>& commands);
 std::string as_fish(const std::vector<CommandReference>& commands);

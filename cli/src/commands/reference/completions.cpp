@@ -6,7 +6,7 @@
 namespace dragoman::cli {
 namespace {
 
-/// Between single quotes of a shell.
+/// Returns text in single quotes for a shell.
 std::string in_quotes(std::string_view text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -25,7 +25,7 @@ std::string options_of(const CommandReference& command) {
   return fmt::format("{}", fmt::join(options, " "));
 }
 
-/// In a specification of zsh's _arguments, brackets and colons have a meaning.
+/// Escapes brackets and colons, which have a meaning in a specification of zsh's _arguments.
 std::string for_zsh(std::string_view text) {
   std::string result;
   for (const char c : text) {

@@ -38,7 +38,7 @@ std::string markdown_row(const OptionReference& option) {
   return fmt::format("| `{}` | {} | {} |\n", spelled(option), fallback, escaped(option.help));
 }
 
-/// Keys of YAML, as in options of a table.
+/// Returns a table of YAML keys from the options of an option table.
 std::string markdown_table(const std::vector<core::Option>& options) {
   std::string table = "\n| key | value | default | |\n|---|---|---|---|\n";
   for (const core::Option& option : options) {
@@ -75,7 +75,7 @@ std::string settings_as_markdown() {
   return page;
 }
 
-/// A line of text in which nothing is a request or a macro of roff.
+/// Escapes a line of text so that it contains no request or macro of roff.
 std::string roff(std::string text) {
   text = replaced(replaced(std::move(text), "\\", "\\e"), "-", "\\-");
   if (text.starts_with('.') || text.starts_with('\'')) text.insert(0, "\\&");

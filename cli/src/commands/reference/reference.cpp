@@ -12,7 +12,7 @@ namespace {
 
 namespace po = boost::program_options;
 
-/// `arg (=4)` of the library.
+/// Parses `arg (=4)`, the form of the library.
 std::string fallback_of(const po::option_description& option) {
   const std::string parameter = option.format_parameter();
   const std::size_t begin = parameter.find("(=");

@@ -72,7 +72,7 @@ bool LineJob::was_stopped(const Session& session) {
 void LineJob::note(const Session& session, const std::string& stage, std::uint64_t lines, std::uint64_t hash) {
   if (out_) {
     out_->flush();
-    // Notes are kept from the first line on that is in the file.
+    // Notes are kept from the first line in the file on.
     if (!std::exchange(long_lines_noted_, true)) out_->note(core::Json{{kLongLines, long_lines_}}.dump());
     out_->note(pipeline::to_note({.lines = lines, .hash = hash}));
   }

@@ -20,7 +20,7 @@ namespace dragoman::cli {
 
 struct Session;
 
-/// The output of a command that writes a line for each line of its input, and can go on after an interruption.
+/// The output of a command that writes one line per input line and can be resumed after an interruption.
 class LineJob {
  public:
   void add_to(boost::program_options::options_description& options);
@@ -28,11 +28,11 @@ class LineJob {
   bool resumes() const noexcept { return resuming_.resumes(); }
   bool overwrites() const noexcept { return resuming_.overwrites(); }
 
-  /// Opens the output. `identity` names everything that decides about a line, the input apart: the command and its
-  /// options. The files of `models` belong to it. UsageError for options that do not go together.
+  /// Opens the output. `identity` contains everything that determines a line, except for the input: the command and its
+  /// options. The content of the files of `models` is added. UsageError for options that exclude each other.
   void open(const std::string& command, core::Json identity, const std::vector<std::string>& models,
             const std::string& output, const std::stop_token& stop);
-  /// Reads over the input whose output is there already.
+  /// Skips the input lines whose output exists already.
   template <class Reader>
   void skip_lines_kept(Reader& reader) {
     pipeline::skip_lines_kept(reader, *out_);
@@ -41,10 +41,10 @@ class LineJob {
 
   /// Writes a line without its LF.
   void write(std::string_view line);
-  /// Takes the input batch by batch to its end: `compute` reads a batch and computes its results, and is false at the
-  /// end of the input; `write` writes them. A batch during which a stop was requested is not written:
-  /// Error{kInterrupted} that names the partial file. Without open(), as for outputs that are written at the end, the
-  /// error reports that nothing was written.
+  /// Processes the input batch by batch. `compute` reads a batch and computes its results; it returns false at the end
+  /// of the input. `write` writes them. A batch during which a stop was requested is not written: Error{kInterrupted}
+  /// naming the partial file. Without open(), for outputs that are written at the end, the error reports that nothing
+  /// was written.
   template <class Reader>
   void run(const Session& session, const std::string& stage, const Reader& reader, std::predicate auto&& compute,
            std::invocable auto&& write) {
@@ -56,22 +56,21 @@ class LineJob {
     }
     if (out_) out_->commit();
   }
-  /// Notes what became of a long line. A run that goes on must do the same to others.
+  /// Records the policy that was applied to a long line. A resumed run must apply the same policy.
   void note_long_line(const std::string& policy);
   std::uint64_t written() const noexcept { return written_; }
 
  private:
-  /// False at the end of the input, or where a stop request ended the computation.
+  /// Returns false at the end of the input, or if a stop request ended the computation.
   static bool compute_batch(const Session& session, const std::function<bool()>& compute);
   static bool was_stopped(const Session& session);
-  /// Flushes the lines that were written, notes that they are of the first `lines` lines of the input, and reports
-  /// that.
+  /// Flushes the written lines, records that they belong to the first `lines` lines of the input, and reports that.
   void note(const Session& session, const std::string& stage, std::uint64_t lines, std::uint64_t hash);
   [[noreturn]] void interrupt(std::uint64_t lines) const;
 
   ResumeOptions resuming_;
   bool long_lines_noted_ = true;
-  std::string long_lines_;  ///< that the lines before an interruption, or of this run, were treated by
+  std::string long_lines_;  ///< the policy applied to lines before an interruption, or in this run
   std::optional<core::OutputFile> out_;
   std::uint64_t written_ = 0;
 };
@@ -80,13 +79,13 @@ class LineJob {
 class LongLinesOption {
  public:
   void add_to(boost::program_options::options_description& options, const std::string& help);
-  /// UsageError for a policy that there is not.
+  /// UsageError for an unknown policy.
   pipeline::LongLines read() const;
   const std::string& policy() const noexcept { return policy_; }
 
   void count_cut() { ++cut_; }
   void count_skipped() { ++skipped_; }
-  /// "3 pairs of more tokens than the model takes were skipped", for `line` "pair", or an empty text.
+  /// Returns "3 pairs of more tokens than the model takes were skipped" for `line` "pair", or an empty text.
   std::string describe(std::string_view line) const;
 
  private:

@@ -34,7 +34,7 @@ std::string value_of(const core::Json& object, const std::string& key, const std
 }
 
 void split_line(const PairFields& fields, pipeline::LinePair& pair) {
-  // The end of the line is no part of its last column.
+  // The end of the line does not belong to its last column.
   std::string line = std::exchange(pair.source, {});
   pipeline::clean_line(line);
   if (fields.format == pipeline::RecordFormat::kTsv) {

@@ -15,7 +15,7 @@
 
 namespace dragoman::cli {
 
-/// Where the two sides of a pair stand in a line of one file.
+/// The places of the two sides of a pair in a line of one file.
 struct PairFields {
   pipeline::RecordFormat format = pipeline::RecordFormat::kTsv;  ///< or kJsonl
   std::uint64_t source_column = 1;
@@ -24,28 +24,29 @@ struct PairFields {
   std::string target_key = "target";
 };
 
-/// Reads two files line by line, or one, whose lines hold both sides, or a source alone.
+/// Reads pairs line by line from two files, from one file with both sides, or from one file with sources only.
 class LinePairReader {
  public:
-  /// Bytes that keep all threads busy; and of lines whose results are a thousand times as large as they are.
+  /// The number of bytes that keeps all threads busy; and the number for lines whose results are a thousand times
+  /// larger.
   static constexpr std::size_t kUsualBytes = std::size_t{1} << 18;
   static constexpr std::size_t kFewBytes = std::size_t{1} << 14;
 
-  /// An empty `target`: none.
+  /// An empty `target`: sources only.
   LinePairReader(const std::string& source, const std::string& target, const std::stop_token& stop);
-  /// Both sides in one file.
+  /// Both sides are in one file.
   LinePairReader(const std::string& path, PairFields fields, const std::stop_token& stop);
 
-  /// Adds the next lines, of about so many bytes; false at the end. Error{kBadInput} if one file ends before the other,
-  /// or a line does not hold both sides.
+  /// Appends the next lines, of about `bytes` bytes. Returns false at the end. Error{kBadInput} if one file ends before
+  /// the other, or if a line does not contain both sides.
   bool read(std::vector<pipeline::LinePair>& pairs, std::size_t bytes);
   std::uint64_t lines_read() const { return sources_.line_number(); }
-  /// The core::fingerprint_of_line() of all lines that were read, of both files.
+  /// Returns core::fingerprint_of_line() over all lines that were read, of both files.
   std::uint64_t hash() const noexcept { return hash_; }
-  /// Reads over lines. Error{kBadInput} if there are fewer.
+  /// Skips lines. Error{kBadInput} if there are fewer.
   void skip(std::uint64_t lines);
   const std::string& name() const noexcept { return sources_.name(); }
-  /// Of what was read.
+  /// Returns the statistics about the lines that were read.
   const pipeline::LineCounts& counts() const noexcept { return counts_; }
 
  private:

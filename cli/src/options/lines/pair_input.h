@@ -12,17 +12,18 @@
 
 namespace dragoman::cli {
 
-/// Sentence pairs as a command's input: SOURCE and TARGET, two files of lines, or one of columns or JSON objects.
+/// Sentence pairs as the input of a command: SOURCE and TARGET, two files of lines, or one with columns or JSON
+/// objects.
 class PairInput {
  public:
-  /// Adds source, target, --input-format and what goes with it. The two are the command's first positional options.
+  /// Adds source, target, --input-format and related options. The first two are the command's first positional options.
   void add_to(boost::program_options::options_description& options);
 
-  /// UsageError where the options do not fit together.
+  /// UsageError if the options exclude each other.
   void check() const;
   LinePairReader open(const std::stop_token& stop) const;
   std::vector<std::filesystem::path> files() const;
-  /// How a line holds a pair: a part of what a job's lines depend on.
+  /// Returns the format of pairs, which belongs to the identity of a job's lines.
   core::Json identity() const;
 
  private:

@@ -8,15 +8,15 @@
 
 namespace dragoman::cli {
 
-/// --resume and --overwrite of commands that write a line for each line of their input: what becomes of the output that
-/// an interrupted run left.
+/// --resume and --overwrite of commands that write one line per input line: how the output of an interrupted run is
+/// treated.
 class ResumeOptions {
  public:
   void add_to(boost::program_options::options_description& options);
-  /// UsageError for both at once, and for an output that is a stream.
+  /// UsageError if both are given, or if the output is a stream.
   void check(bool is_stream) const;
   core::PartialPolicy policy() const noexcept;
-  /// The check() of commands that have the two as options of a pipeline's stage.
+  /// check() for commands that have the two options as options of a pipeline stage.
   static void require_one(bool resume, bool overwrite);
 
   bool resumes() const noexcept { return resume_; }
@@ -30,11 +30,11 @@ class ResumeOptions {
 /// --on-error keep|fail.
 class OnErrorOption {
  public:
-  /// `line` names what may go wrong, such as "a line that cannot be translated".
+  /// `line` names what may fail, such as "a line that cannot be translated".
   void add_to(boost::program_options::options_description& options, const std::string& line);
-  /// UsageError for a policy that there is not.
+  /// UsageError for an unknown policy.
   void check() const;
-  /// Whether such a line ends the run.
+  /// Returns whether such a line ends the run.
   bool fails() const noexcept { return policy_ == "fail"; }
 
  private:

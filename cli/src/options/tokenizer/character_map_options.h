@@ -9,15 +9,15 @@
 
 namespace dragoman::cli {
 
-/// --normalization NAME and --normalization-rule-tsv FILE, as spm_train has them.
+/// --normalization NAME and --normalization-rule-tsv FILE, as in spm_train.
 class CharacterMapOptions {
  public:
   void add_to(boost::program_options::options_description& options, const std::string& usual_name);
-  /// --normalization-rule-tsv alone, where another option says what --normalization is.
+  /// Adds only --normalization-rule-tsv, if another option provides the normalisation.
   void add_rules_to(boost::program_options::options_description& options);
-  /// Sets the name and the map. Throws UsageError for a name that is none, and Error{kIo, kBadInput} for a file.
+  /// Sets the name and the map. Throws UsageError for an unknown name, and Error{kIo, kBadInput} for a file.
   void apply_to(tokenizer::SentencePieceNormalization& normalization) const;
-  /// Whether it is a name of a character map.
+  /// Returns whether a word is the name of a character map.
   static bool is_name(const std::string& word);
   void choose(const std::string& name) { name_ = name; }
   const std::string& rules_file() const noexcept { return rules_; }

@@ -12,7 +12,7 @@ namespace dragoman::cli {
 class InvalidUtf8Option {
  public:
   void add_to(boost::program_options::options_description& options);
-  /// Another word than keep, replace and fail is a UsageError.
+  /// UsageError for a value other than keep, replace and fail.
   tokenizer::InvalidUtf8 value() const;
 
  private:

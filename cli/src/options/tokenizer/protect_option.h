@@ -11,8 +11,8 @@ namespace dragoman::cli {
 class ProtectOption {
  public:
   void add_to(boost::program_options::options_description& options);
-  /// Those of the command line, then the lines of the file; a CR before LF is not part of a line, and empty lines are
-  /// passed over. Throws Error{kIo}, and Error{kBadInput} that names file and line for what is no pattern.
+  /// Returns the patterns of the command line, then the lines of the file without a CR before LF and without empty
+  /// lines. Throws Error{kIo}, and Error{kBadInput} naming file and line for an invalid pattern.
   std::vector<std::string> patterns() const;
 
  private:

@@ -14,7 +14,7 @@
 
 namespace dragoman::cli {
 
-/// --tokenizer-type, --tokenizer-options and --plugin, for commands that take a tokenizer of any kind.
+/// --tokenizer-type, --tokenizer-options and --plugin, for commands that accept all kinds of tokenizers.
 class TokenizerKindOptions {
  public:
   void add_to(boost::program_options::options_description& options) {
@@ -25,7 +25,7 @@ class TokenizerKindOptions {
     options.add(group);
   }
 
-  /// `content` opens a file whose kind is not named.
+  /// `content` opens a file without a named kind.
   std::unique_ptr<tokenizer::Tokenizer> load(const std::string& path, const TokenizerOptions& content,
                                              const core::LogSink& log = {}) const {
     const tokenizer::TokenizerSpec named = spec();

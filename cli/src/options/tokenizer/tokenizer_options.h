@@ -16,7 +16,7 @@
 
 namespace dragoman::cli {
 
-/// The options of commands that read tokenizer files other than `tokenizer.json`, which leave some things open.
+/// Options for tokenizer files other than `tokenizer.json`, which leave some properties undefined.
 class TokenizerOptions {
  public:
   void add_to(boost::program_options::options_description& options) {
@@ -47,7 +47,7 @@ class TokenizerOptions {
     return read;
   }
 
-  /// --from, for commands that only read.
+  /// Adds --from, for commands that only read.
   void add_kind_to(boost::program_options::options_description& options) {
     options.add_options()("from", boost::program_options::value(&from_)->value_name("KIND"),
                           fmt::format("of the tokenizer's file, if it is not to be recognised: {}",
@@ -61,11 +61,11 @@ class TokenizerOptions {
     return tokenizer::open_tokenizer_file(path, read);
   }
 
-  /// The files that are read beside the tokenizer's; empty if there is none.
+  /// Return the files that are read in addition to the tokenizer's; empty if there is none.
   const std::string& vocabulary() const noexcept { return vocabulary_; }
   const std::string& dictionary() const noexcept { return dictionary_; }
 
-  /// Whether any of them is given.
+  /// Returns whether any of the options is given.
   bool any() const {
     const tokenizer::ReadOptions usual;
     return !from_.empty() || read_.separator != usual.separator ||

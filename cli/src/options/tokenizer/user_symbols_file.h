@@ -6,9 +6,8 @@
 
 namespace dragoman::cli {
 
-/// Appends the lines of --user-symbols-file; a CR before LF is not part of a line, and empty lines are passed over.
-/// Throws Error{kIo}, and Error{kBadInput} that names file and line for what no symbol can be: one with a space in it,
-/// or not UTF-8.
+/// Appends the lines of --user-symbols-file without a CR before LF and without empty lines. Throws Error{kIo}, and
+/// Error{kBadInput} naming file and line for an invalid symbol: one with a space, or invalid UTF-8.
 void append_user_symbols(const std::filesystem::path& file, std::vector<std::string>& symbols);
 
 }  // namespace dragoman::cli
