@@ -9,7 +9,7 @@
 
 namespace dragoman::testing {
 
-/// The message of the core::Error that `action` throws, or "no error".
+/// Returns the message of the core::Error that `action` throws, or "no error".
 template <std::invocable Action>
 std::string error_of(Action&& action) {
   try {
@@ -20,7 +20,7 @@ std::string error_of(Action&& action) {
   return "no error";
 }
 
-/// The same, where a test fails if nothing or an error of another kind is thrown.
+/// As error_of(), but the test fails if `action` throws nothing or an error with another code.
 template <std::invocable Action>
 std::string message_of(Action&& action, core::ErrorCode code = core::ErrorCode::kBadInput) {
   try {

@@ -6,7 +6,7 @@
 
 namespace dragoman::testing {
 
-/// Lets no file of this process grow beyond so many bytes: a disk that is full.
+/// Prevents files of this process from growing beyond a number of bytes, as on a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

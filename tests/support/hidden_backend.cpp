@@ -39,8 +39,8 @@ void HiddenRecorder::add(std::function<void(tensor::Context&)> call) {
 
 namespace {
 
-/// The calling thread's stack, to the byte: what lies beside it (a mapped model, the device's own memory) is no fault.
-/// Asking takes a while for the first thread, and kernels are called often.
+/// The exact range of the calling thread's stack: adjacent memory (a mapped model, device memory) is not an error.
+/// Finding the range takes a while in the first thread, and kernels are called often.
 struct Stack {
   std::uintptr_t begin = 0;
   std::size_t bytes = 0;

@@ -14,14 +14,14 @@
 
 namespace dragoman::testing {
 
-/// How many steps a recorder has seen.
+/// The numbers of steps that a recorder has processed.
 struct RecorderCounts {
   std::size_t run = 0;
   std::size_t replayed = 0;
 };
 
-/// Keeps the kernel calls of every step the second time that its signature comes, and makes them again from the third
-/// time on: what a graph of a GPU does. The first time tables may still be made.
+/// Records the kernel calls of a step at the second occurrence of its signature, and replays them from the third
+/// occurrence on, as a graph of a GPU does. At the first occurrence, tables may still be created.
 class HiddenRecorder final : public tensor::StepRecorder {
  public:
   HiddenRecorder(tensor::Context& context, RecorderCounts& counts) : context_(context), counts_(counts) {}
@@ -31,12 +31,12 @@ class HiddenRecorder final : public tensor::StepRecorder {
   void end(std::any output) override;
   void abandon() noexcept override { open_ = nullptr; }
 
-  /// Called for every kernel call of a body: `call` does it with copies of its arguments.
+  /// Called for every kernel call of a body. `call` repeats it with copies of its arguments.
   void add(std::function<void(tensor::Context&)> call);
 
  private:
   struct Call {
-    tensor::Arena::Mark before;  ///< where the kernel's scratch memory begins
+    tensor::Arena::Mark before;  ///< the beginning of the kernel's scratch memory
     std::function<void(tensor::Context&)> run;
   };
   struct Recording {
@@ -48,15 +48,14 @@ class HiddenRecorder final : public tensor::StepRecorder {
   tensor::Context& context_;
   RecorderCounts& counts_;
   std::map<tensor::StepSignature, Recording> recordings_;
-  Recording* open_ = nullptr;  ///< of the body that runs
+  Recording* open_ = nullptr;  ///< of the running body
 };
 
-/// Throws unless arguments are free of addresses that only the host may use: of the context's host arena and of the
-/// stack.
+/// Throws if arguments contain addresses that only the host may use: of the context's host arena or of the stack.
 void require_device_addresses(tensor::Context& context, const void* arguments, std::size_t bytes,
                               std::string_view kernel);
 
-/// The inner kernels of one key, of each hidden backend of the program.
+/// The inner kernels of one key, for each hidden backend of the program.
 template <class Function>
 class InnerKernels {
  public:
@@ -73,17 +72,17 @@ class InnerKernels {
   std::map<std::string, Kernel, std::less<>> of_backend_;
 };
 
-/// Runs an inner kernel with the device's memory open. There is one for each signature of a program, and so for each
-/// key: every key has arguments of its own.
+/// Runs an inner kernel with the device's memory open. There is one per signature in a program, and hence one per key,
+/// because every key has its own argument type.
 template <class Signature>
 struct HiddenKernel;
 
-/// The usual form: one struct of arguments.
+/// The common form: one struct of arguments.
 template <class Arguments>
 struct HiddenKernel<void(tensor::Context&, const Arguments&)> {
   static_assert(std::is_trivially_copyable_v<Arguments>, "a device keeps copies of a kernel's arguments");
 
-  /// Backends are made before all static objects are.
+  /// Backends are created before all static objects.
   static auto& inner() {
     static InnerKernels<void (*)(tensor::Context&, const Arguments&)> kernels;
     return kernels;
@@ -98,7 +97,7 @@ struct HiddenKernel<void(tensor::Context&, const Arguments&)> {
   static void call(tensor::Context& context, const Arguments& arguments) {
 #if __has_builtin(__builtin_clear_padding)
     Arguments plain = arguments;
-    __builtin_clear_padding(&plain);  // which holds whatever was on the stack before
+    __builtin_clear_padding(&plain);  // padding has arbitrary bytes from the stack
     require_device_addresses(context, &plain, sizeof plain, name);
 #endif
     if (auto* const recorder = dynamic_cast<HiddenRecorder*>(context.recorder()))
@@ -107,7 +106,7 @@ struct HiddenKernel<void(tensor::Context&, const Arguments&)> {
   }
 };
 
-/// What makes something for the host, such as a packed weight: never part of a step.
+/// Kernels that return an object for the host, such as a packed weight. They are never part of a step.
 template <class Result, class... Arguments>
 requires(!std::is_void_v<Result>) struct HiddenKernel<Result(tensor::Context&, Arguments...)> {
   static auto& inner() {
@@ -123,17 +122,18 @@ requires(!std::is_void_v<Result>) struct HiddenKernel<Result(tensor::Context&, A
   }
 };
 
-/// A device like a GPU on a machine without one: the host cannot read its memory, and its kernels are others', such as
-/// those of the CPU, which run with the memory open. So whatever touches a tensor outside of a kernel or of the verbs
-/// of DeviceMemory ends the program, and results must have the bytes of the CPU's.
+/// A device like a GPU on a machine without one. The host cannot read its memory. Its kernels are those of another
+/// backend, such as the CPU's, and run with the memory open. Code that accesses a tensor outside a kernel or the
+/// functions of DeviceMemory therefore ends the program, and results must have the bytes of the CPU's.
 class HiddenBackend : public tensor::Backend {
  public:
   enum class Steps { kRun, kReplay };
-  /// Who opens the memory: this backend around each kernel, or the kernels themselves, no longer than they must.
+  /// The code that opens the memory: this backend around each kernel, or the kernels themselves for the shortest
+  /// possible time.
   enum class Opening { kAround, kWithin };
-  static constexpr std::int64_t kRowBucket = 16;  ///< of training where steps are kept
+  static constexpr std::int64_t kRowBucket = 16;  ///< for training if steps are recorded
 
-  /// With the kernels of all ops.
+  /// Creates a backend with the kernels of all ops.
   explicit HiddenBackend(const tensor::KernelTable& inner, std::string_view name = "hidden", Steps steps = Steps::kRun,
                          Opening opening = Opening::kAround);
 
@@ -152,11 +152,11 @@ class HiddenBackend : public tensor::Backend {
     if (steps_ == Steps::kRun) return nullptr;
     return std::make_unique<HiddenRecorder>(context, counts_);
   }
-  /// Of all contexts together.
+  /// Returns the counts of all contexts.
   RecorderCounts& counts() const noexcept { return counts_; }
   HiddenMemory& hidden_memory() const noexcept { return memory_; }
 
-  /// For kernels of plugins.
+  /// Adds a kernel of a plugin.
   template <class Signature>
   void wrap(tensor::KernelKey<Signature> key, const tensor::KernelTable& inner) {
     using Kernel = HiddenKernel<Signature>;

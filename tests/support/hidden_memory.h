@@ -22,8 +22,8 @@
 
 namespace dragoman::testing {
 
-/// Device memory as that of a GPU: whoever touches it from the host, but for the verbs, ends with SIGSEGV. Where
-/// several threads use it at a time, a forbidden access shows only while none of them is allowed one.
+/// Device memory as on a GPU: host code that accesses it, except through the functions here, ends with SIGSEGV. If
+/// several threads use it at a time, a forbidden access is detected only while no thread is allowed to access it.
 class HiddenMemory : public tensor::DeviceMemory {
  public:
   HiddenMemory() : range_(map_range()) { free_[range_] = kRange; }
@@ -105,16 +105,16 @@ class HiddenMemory : public tensor::DeviceMemory {
     return std::make_unique<Read>(*this, device, bytes);
   }
 
-  /// What a GPU's host would have waited for.
+  /// The operations for which the host would have waited on a GPU.
   struct Counts {
-    std::size_t waits = 0;  ///< in copies that are done on return, and where memory is given back
+    std::size_t waits = 0;  ///< in copies that are complete on return, and when memory is freed
     std::size_t uploads = 0;
-    std::size_t reads = 0;            ///< begun
-    std::size_t reads_overtaken = 0;  ///< waited for when a later one had been begun
+    std::size_t reads = 0;            ///< number that were begun
+    std::size_t reads_overtaken = 0;  ///< number that were waited for after a later one had been begun
   };
   Counts counts() const { return {waits_, uploads_, reads_, reads_overtaken_}; }
 
-  /// Makes all of it readable and writable until as many calls of close().
+  /// Makes the memory readable and writable until close() has been called equally often.
   void open() {
     const std::lock_guard lock(mutex_);
     if (open_++ == 0) mprotect(range_, used_, PROT_READ | PROT_WRITE);
@@ -123,15 +123,15 @@ class HiddenMemory : public tensor::DeviceMemory {
     const std::lock_guard lock(mutex_);
     if (--open_ == 0) mprotect(range_, used_, PROT_NONE);
   }
-  /// To be called before recorded kernels run again. They use the memory of the step that was recorded, which its
-  /// arenas have handed back since, and so have forbidden to AddressSanitizer.
+  /// Must be called before recorded kernels are replayed. They use the memory of the recorded step, which its arenas
+  /// have freed since and thus poisoned for AddressSanitizer.
   void allow_replay() {
 #if defined(__SANITIZE_ADDRESS__)
     const std::lock_guard lock(mutex_);
     ASAN_UNPOISON_MEMORY_REGION(range_, used_);
 #endif
   }
-  /// Where the memory begins: at a multiple of its 2^33 bytes.
+  /// Returns the beginning of the memory, a multiple of its size of 2^33 bytes.
   void* range() const noexcept {
     return range_;
   }
@@ -157,7 +157,7 @@ class HiddenMemory : public tensor::DeviceMemory {
   std::size_t count_read() noexcept {
     return ++reads_;
   }
-  /// A read is waited for: of that number.
+  /// Records that the read with this number is waited for.
   void count_overtaken(std::size_t number) noexcept {
     if (reads_ > number) ++reads_overtaken_;
   }
@@ -167,7 +167,7 @@ class HiddenMemory : public tensor::DeviceMemory {
   }
 
  private:
-  /// Of a device on which all that was queued has run.
+  /// A read on a device that has run all queued work.
   class Read final : public tensor::PendingRead {
    public:
     Read(HiddenMemory& memory, const void* device, std::size_t bytes)
@@ -204,7 +204,7 @@ class HiddenMemory : public tensor::DeviceMemory {
   std::mutex mutex_;
   char* range_;
   std::map<char*, std::size_t> free_;
-  std::size_t used_ = 0;  ///< nothing was ever allocated behind it
+  std::size_t used_ = 0;  ///< nothing has been allocated after it
   int open_ = 0;
   std::atomic<std::size_t> waits_ = 0;
   std::atomic<std::size_t> uploads_ = 0;

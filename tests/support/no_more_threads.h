@@ -6,7 +6,7 @@
 
 namespace dragoman::testing {
 
-/// While it lives no thread can be started: a new one would need a stack larger than the address space.
+/// While it exists, no thread can be started: a new one would need a stack larger than the address space.
 class NoMoreThreads {
  public:
   NoMoreThreads() {

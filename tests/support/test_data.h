@@ -7,28 +7,28 @@
 
 namespace dragoman::testing {
 
-/// The source tree, or what a program that was packed for another machine has of it: DRAGOMAN_SOURCE.
+/// Returns the source tree, or the part of it that a program packed for another machine has: DRAGOMAN_SOURCE.
 std::filesystem::path source_folder();
 
-/// The same as text, for command lines: in_source("docs").
+/// Returns a path in it as text, for command lines: in_source("docs").
 inline std::string in_source(const std::string& path) {
   return (source_folder() / path).string();
 }
 
-/// The folder with the corpora that are not ours to ship: DRAGOMAN_DATA, by default ../shared/data beside the source
-/// tree.
+/// Returns the folder with the corpora that we may not distribute: DRAGOMAN_DATA, by default ../shared/data next to the
+/// source tree.
 inline std::filesystem::path data_folder() {
   const char* folder = std::getenv("DRAGOMAN_DATA");
   return folder != nullptr ? std::filesystem::path(folder) : source_folder() / ".." / "shared" / "data";
 }
 
-/// A file in `golden/` beside the tests.
+/// Returns a file in the folder `golden/` of the tests.
 std::filesystem::path golden_file(const std::string& name);
 
-/// A program or a plugin that was built: the path that dragoman_test_paths() in CMakeLists.txt gives this name.
+/// Returns a program or plugin that was built: the path that dragoman_test_paths() in CMakeLists.txt gives this name.
 std::string built(std::string_view name);
 
-/// A fresh folder under the system's temporary folder, removed with all its content at the end of the test.
+/// A new folder in the system's temporary folder, removed with its content at the end of the test.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -50,7 +50,7 @@ class TemporaryFolder {
 
 }  // namespace dragoman::testing
 
-/// Skips the test, visibly, where the corpora are not at hand.
+/// Skips the test visibly if the corpora are not available.
 #define DRAGOMAN_NEEDS_DATA(relative)                                          \
   if (!std::filesystem::exists(dragoman::testing::data_folder() / (relative))) \
   GTEST_SKIP() << "needs " << (dragoman::testing::data_folder() / (relative)).string() << "; set DRAGOMAN_DATA"

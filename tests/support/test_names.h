@@ -9,7 +9,7 @@
 
 namespace dragoman::testing {
 
-/// A text as part of a test's name: every run of characters other than letters and digits is one '_'.
+/// Returns a text as part of a test's name: every run of characters other than letters and digits becomes one '_'.
 inline std::string as_test_name(std::string_view text) {
   std::string name;
   for (const char c : text) {
@@ -23,9 +23,9 @@ inline std::string as_test_name(std::string_view text) {
   return name.empty() ? "empty" : name;
 }
 
-/// The last argument of INSTANTIATE_TEST_SUITE_P, which names a test by its parameter: a text, a whole number, or a
-/// struct with a function `std::string test_name(const Parameter&)` in its namespace. Without it the list of tests
-/// shows bytes and addresses of the parameter.
+/// The last argument of INSTANTIATE_TEST_SUITE_P. It names a test by its parameter: a text, an integer, or a struct
+/// with a function `std::string test_name(const Parameter&)` in its namespace. Without it, the list of tests shows
+/// bytes and addresses of the parameter.
 struct ParameterName {
   template <class Parameter>
   std::string operator()(const ::testing::TestParamInfo<Parameter>& info) const {

@@ -6,8 +6,8 @@
 #define DRAGOMAN_BUILT ""
 #endif
 
-// The one file of a test program that knows where the trees lie: all others compile to the same in every clone, so
-// ccache has them.
+// The only file of a test program that contains the paths of the trees. All others compile to the same result in every
+// clone, so that ccache finds them.
 namespace dragoman::testing {
 
 std::filesystem::path source_folder() {
@@ -20,7 +20,7 @@ std::filesystem::path golden_file(const std::string& name) {
 }
 
 std::string built(std::string_view name) {
-  // "name=path" each, with a line feed between.
+  // "name=path" each, separated by line feeds.
   const std::string all = std::string("\n") + DRAGOMAN_BUILT + "\n";
   const std::size_t at = all.find("\n" + std::string(name) + "=");
   if (at == std::string::npos)

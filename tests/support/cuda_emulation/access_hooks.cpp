@@ -1,6 +1,6 @@
-// The functions that the compiler's instrumentation of the kernels calls for each load and store, in place of those of
-// ThreadSanitizer's runtime. Each program and each module with kernels has them. AddressSanitizer, where the tests are
-// built with it, is asked, too, since no source can have both instrumentations.
+// The functions that the compiler's instrumentation of the kernels calls for each load and store, instead of those of
+// ThreadSanitizer's runtime. Each program and each module with kernels contains them. In tests with AddressSanitizer,
+// they call it, too, because a source cannot have both instrumentations.
 #include "watch.h"
 
 using dragoman::testing::emulation::on_load;
@@ -43,7 +43,7 @@ inline void store(void* address, std::size_t bytes, const void* code) {
     store(address, N, __builtin_return_address(0)); \
   }
 
-// Their names are the compiler's.
+// The compiler determines their names.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 // clang-format off
 HOOKS(1)
@@ -64,7 +64,7 @@ HOOK __tsan_func_entry(void*) {}
 HOOK __tsan_func_exit() {}
 HOOK __tsan_init() {}
 
-// Of the host's code in such a source, as of tests. Kernels have no atomic operations.
+// For host code in such a source, for example in tests. Kernels have no atomic operations.
 #define ATOMIC_HOOKS(BITS, T)                                                                                    \
   extern "C" __attribute__((visibility("hidden"))) T __tsan_atomic##BITS##_load(const volatile T* a, int) {      \
     return __atomic_load_n(a, __ATOMIC_SEQ_CST);                                                                 \

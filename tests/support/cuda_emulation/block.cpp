@@ -28,10 +28,10 @@ thread_local Block* running_block = nullptr;
 
 }  // namespace
 
-/// Unwinds a fiber that stands in the middle of a kernel.
+/// Unwinds a fiber that is in the middle of a kernel.
 struct Stopped {};
 
-/// Runs one thread of one block after the other. Address sanitizer is told of each change of stacks.
+/// Runs one thread of one block after the other. AddressSanitizer is notified of each change of stacks.
 class Fiber {
  public:
   Fiber()
@@ -46,7 +46,7 @@ class Fiber {
     if (block_ != nullptr) resume(*block_, thread_);
   }
 
-  /// Lets it run until it waits or the thread has ended.
+  /// Runs the thread until it waits or ends.
   void resume(Block& block, int thread) {
     block_ = &block;
     thread_ = thread;
@@ -60,7 +60,7 @@ class Fiber {
 #endif
   }
 
-  /// Back to whoever resumed it.
+  /// Returns to the caller of resume().
   void pause() {
 #if defined(__SANITIZE_ADDRESS__)
     void* own_stack = nullptr;
@@ -74,7 +74,7 @@ class Fiber {
   }
 
  private:
-  /// The stack is a member, so nothing is to be done when boost gives it back.
+  /// The stack is a member, so it is not freed when boost returns it.
   struct OwnStack {
     void deallocate(boost::context::stack_context&) const noexcept {}
   };
@@ -112,12 +112,12 @@ class Fiber {
   int thread_ = 0;
   bool stopping_ = false;
   boost::context::fiber host_;
-  boost::context::fiber fiber_;  // last: it starts with what stands above
+  boost::context::fiber fiber_;  // last: it starts with the members above
 };
 
 namespace {
 
-/// Fibers of the host's thread, so that a launch need not make stacks.
+/// Fibers of the host's thread, so that a launch need not allocate stacks.
 std::vector<std::unique_ptr<Fiber>>& spare() {
   thread_local std::vector<std::unique_ptr<Fiber>> of_thread;
   return of_thread;
@@ -139,7 +139,7 @@ Block::Block(int threads, std::size_t shared, void (*kernel)(const void*), const
       cells_((shared + 3) / 4) {}
 
 Block::~Block() {
-  if (done_ < threads_) fibers_.clear();  // some stand in the middle of the kernel
+  if (done_ < threads_) fibers_.clear();  // some are in the middle of the kernel
   for (auto& fiber : fibers_) spare().push_back(std::move(fiber));
 }
 
@@ -305,7 +305,7 @@ void Block::begin(const Place& place, const std::vector<int>& order) {
 
 bool Block::turn(int most) {
   Block* const outer = std::exchange(running_block, this);
-  int waiting = 0;  // of those that were looked at last
+  int waiting = 0;  // of the threads that ran last
   while (most > 0 && done_ < threads_ && !error_ && waiting < threads_) {
     const int thread = order_[next_];
     next_ = (next_ + 1) % order_.size();

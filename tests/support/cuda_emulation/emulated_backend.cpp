@@ -47,7 +47,7 @@ class EmulatedCapture final : public backend::cuda::LaunchCapture {
 
 }  // namespace
 
-/// With a lazy stream the host may have handed memory back that work before it still uses.
+/// With a lazy stream, the host may have freed memory that pending work still uses.
 void EmulatedMemory::open_for_work() {
   open();
   if (emulation::streams_are_lazy()) allow_replay();
@@ -64,8 +64,8 @@ void* EmulatedMemory::allocate(std::size_t bytes) {
     throw;
   }
 }
-/// As the real one it waits for the calling thread's stream alone: whatever other streams have still to do with the
-/// memory finds it given back.
+/// As on a GPU, this waits only for the calling thread's stream. Work of other streams that still uses the memory finds
+/// it freed.
 void EmulatedMemory::deallocate(void* data, std::size_t bytes) noexcept {
   emulation::spoil_capture("giving memory back");
   emulation::wait_without_failing();
@@ -76,7 +76,7 @@ void EmulatedMemory::release_now(void* data, std::size_t bytes) noexcept {
   HiddenMemory::deallocate(data, bytes);
   use_.give_back(bytes);
 }
-/// In the order of the stream, since what ran before may still read it.
+/// In the order of the stream, because earlier work may still read it.
 void EmulatedMemory::handed_out(void* data, std::size_t bytes) noexcept {
   if constexpr (emulation::kWatchesKernels) emulation::put([this, data, bytes] { watch_.allocated(data, bytes); });
 }
@@ -99,7 +99,7 @@ void EmulatedMemory::read_now(void* to, const void* from, std::size_t bytes) {
   watch_.require_written(from, bytes, "a copy to the host reads");
   copy_to_host(to, from, bytes);
 }
-/// That is there when the stream has come to it.
+/// A read that is complete when the stream has reached it.
 class EmulatedMemory::Read final : public tensor::PendingRead {
  public:
   Read(EmulatedMemory& memory, const void* from, std::size_t bytes)
@@ -153,7 +153,7 @@ void EmulatedMemory::clear(void* data, std::size_t bytes) {
   queue_clear(data, bytes);
   emulation::wait_for_stream();
 }
-/// There is one stream for each thread.
+/// Each thread has one stream.
 tensor::LaunchQueue::Launch EmulatedMemory::begin_launch() {
   emulation::use_device(device_);
   return {};
@@ -163,7 +163,7 @@ EmulatedCuda::EmulatedCuda(std::string_view name, Steps steps, int devices)
     : HiddenBackend(cuda_kernels(), name, steps, Opening::kWithin), replays_(steps == Steps::kReplay) {
   for (int number = 0; number < devices; ++number) memories_.push_back(std::make_unique<EmulatedMemory>(number));
   for (int number = 0; replays_ && number < devices; ++number) {
-    // Few rows: more take long to emulate.
+    // Few rows, because emulating more takes long.
     products_.push_back(std::make_unique<backend::cuda::LibraryGemm>(make_kernel_library(memory(number)),
                                                                      memory(number), std::filesystem::path(),
                                                                      std::vector<std::int64_t>{4, 16}));

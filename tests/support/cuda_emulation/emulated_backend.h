@@ -12,7 +12,7 @@
 
 namespace dragoman::testing {
 
-/// As that of a GPU: with a bound, and closed to whoever would wait while launches are kept. Copies go through the
+/// Memory as on a GPU: with a limit, and an error for waiting while launches are captured. Copies go through the
 /// calling thread's stream. Each byte is watched (watch.h).
 class EmulatedMemory final : public HiddenMemory, public tensor::LaunchQueue {
  public:
@@ -39,7 +39,7 @@ class EmulatedMemory final : public HiddenMemory, public tensor::LaunchQueue {
   const backend::cuda::MemoryUse& use() const noexcept { return use_; }
   emulation::Watch& watch() noexcept { return watch_; }
 
-  /// Parts of the functions above, for work of a stream: they do not wait, and verify that memory is there.
+  /// Parts of the functions above, for work in a stream: they do not wait, and check that the memory is allocated.
   void write_now(void* to, const void* from, std::size_t bytes);
   void read_now(void* to, const void* from, std::size_t bytes);
   void release_now(void* data, std::size_t bytes) noexcept;
@@ -54,15 +54,15 @@ class EmulatedMemory final : public HiddenMemory, public tensor::LaunchQueue {
   emulation::MemoryGate gate_;
 };
 
-/// The CUDA backend on a machine without a GPU: its own kernels on emulated blocks, in memory that the host cannot read
-/// and that is open while a kernel runs only. With kReplay steps are kept as graphs of launches, and products go
-/// through a library, whose algorithm is this backend's kernel.
+/// The CUDA backend on a machine without a GPU. Its own kernels run on emulated blocks, in memory that the host cannot
+/// read and that is accessible only while a kernel runs. With kReplay, steps are stored as graphs of launches, and
+/// products go through a library whose algorithm is this backend's kernel.
 class EmulatedCuda final : public HiddenBackend {
  public:
   explicit EmulatedCuda(std::string_view name = "cuda", Steps steps = Steps::kRun, int devices = 1);
   ~EmulatedCuda() override;
 
-  /// What runs on one of several finds the others' memories closed.
+  /// Work on one of several devices cannot access the memory of the others.
   int device_count() const override { return static_cast<int>(memories_.size()); }
   EmulatedMemory& memory(int number) const override { return *memories_.at(static_cast<std::size_t>(number)); }
   tensor::ComputeType inference_type(tensor::ComputeChoice choice) const override {
@@ -75,7 +75,7 @@ class EmulatedCuda final : public HiddenBackend {
   void configure(const tensor::DeviceOptions& options) override;
   std::unique_ptr<tensor::StepRecorder> make_recorder(tensor::Context& context) const override;
 
-  /// Of all contexts together.
+  /// Returns the counts of all contexts.
   backend::cuda::GraphCounts& graphs() const noexcept { return graphs_; }
 
  private:

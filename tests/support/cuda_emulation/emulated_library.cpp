@@ -56,12 +56,12 @@ class WorkspacesInUse {
   std::vector<Workspace> all_;
 };
 
-/// From a product's call to the end of its work.
+/// The time from the call of a product to the end of its work.
 class WorkspaceUse {
  public:
   WorkspaceUse(EmulatedMemory& memory, void* data, std::size_t bytes)
       : memory_(memory), workspace_{static_cast<const char*>(data), bytes, std::this_thread::get_id()} {
-    // A step that is recorded uses it whenever it is made again.
+    // A step that is being captured uses it whenever it is replayed.
     if (!emulation::capturing()) WorkspacesInUse::of_program().enter(workspace_);
     try {
       emulation::put([memory = &memory_, workspace = workspace_, recorded = emulation::capturing()] {

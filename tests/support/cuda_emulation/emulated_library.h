@@ -6,8 +6,8 @@
 
 namespace dragoman::testing {
 
-/// A library of matrix products that has the backend's own kernels, for floats and for 16-bit values. It verifies what
-/// cuBLASLt takes for granted. A workspace
+/// Creates a library of matrix products that runs the backend's own kernels, for floats and for 16-bit values. It
+/// checks the requirements of cuBLASLt. A workspace
 ///
 ///  - is aligned, and has the bytes that workspace() returned;
 ///  - is memory that is allocated when the product runs;

@@ -10,7 +10,7 @@
 namespace dragoman::testing {
 namespace {
 
-/// A stream of the library's. It begins when the launches before it are done, and later ones wait for it.
+/// A stream of the library. It begins when the previous launches are done, and later launches wait for it.
 class EmulatedQueue final : public backend::cuda::LinkQueue {
  public:
   EmulatedQueue(const char* file, EmulatedMemory& memory, int device)

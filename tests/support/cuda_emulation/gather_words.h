@@ -6,7 +6,7 @@
 
 namespace dragoman::testing {
 
-/// Rows of words out of 16-bit values that lie either way.
+/// Gathers rows of 32-bit words from 16-bit values that are stored by rows or by columns.
 struct GatherWords {
   const std::uint16_t* from;
   std::int64_t stride;

@@ -22,9 +22,9 @@
 namespace dragoman::testing::emulation {
 namespace {
 
-/// Blocks that are under way at a time where they are mixed.
+/// The number of blocks that run at a time if they are mixed.
 constexpr std::size_t kMixedBlocks = 4;
-/// Threads that a block lets run before another's turn, at most.
+/// The maximum number of threads that a block runs before another block's turn.
 constexpr std::size_t kMaxTurn = 48;
 
 struct Settings {
@@ -73,7 +73,7 @@ void run_one_after_the_other(const KeptLaunch& launch, const std::vector<int>& b
   }
 }
 
-/// Which block has the next turn, and how long, is drawn.
+/// Draws at random which block has the next turn, and for how long.
 void run_mixed(const KeptLaunch& launch, const std::vector<int>& blocks, const LaunchRaces& races) {
   std::vector<std::unique_ptr<Block>> under_way;
   std::vector<std::unique_ptr<Block>> ended;
@@ -164,7 +164,7 @@ MemoryGate::~MemoryGate() {
   std::erase(gates().all, this);
 }
 
-/// Those of the device that there are when a launch begins.
+/// The gates of the device that exist when a launch begins.
 class OpenGates {
  public:
   explicit OpenGates(int device) {

@@ -16,7 +16,7 @@
 namespace dragoman::testing::emulation {
 namespace {
 
-constexpr std::size_t kCellBytes = 2;  ///< of the device's memory; the smallest element that kernels use
+constexpr std::size_t kCellBytes = 2;  ///< of device memory; the smallest element that kernels use
 
 constexpr std::uint16_t kSeveralThreads = 0xFFFF;
 constexpr std::uint16_t kSeveralBlocks = 0xFFFE;
@@ -27,18 +27,19 @@ struct Use {
   std::uint16_t thread = 0;
   std::uint16_t epoch = 0;
 };
-/// Of each cell the last write and the last reads.
+/// The last write and the last reads of a cell.
 struct Cell {
   Use write;
   Use read;
 };
 
 std::atomic<std::uint32_t> next_run = 1;
-/// The runs of the launch that the calling thread makes; there are none between launches.
+/// The runs of the calling thread's current launch; empty between launches.
 thread_local std::uint32_t first_run = 0;
 thread_local std::uint32_t end_run = 0;
 
-/// The cells of each device's memory. They are kept for the next device at the same place, since runs do not repeat.
+/// The cells of each device's memory. They are kept for the next device at the same address, because runs do not
+/// repeat.
 std::array<std::atomic<Cell*>, std::size_t{1} << (47 - kRangeBits)> cells;
 
 Cell* cell_of(const void* address) {
@@ -63,7 +64,7 @@ bool in_launch(const Use& use) {
   return use.run >= first_run && use.run < end_run;
 }
 
-/// Whether nothing orders the two uses.
+/// Returns whether the two uses are unordered.
 bool race(const Use& before, const Use& now) {
   if (!in_launch(before)) return false;
   if (before.run != now.run || before.thread == kSeveralBlocks) return true;

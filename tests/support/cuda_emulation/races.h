@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Races in the device's memory: within one launch two threads use the same bytes, one of them writing, and no barrier
-/// of their block lies between. Blocks have no barrier, so they may not use what another one writes. Watched where a
-/// test asks for it (set_watched_races()), since it takes several times as long.
+/// Races in device memory: within one launch, two threads use the same bytes without a barrier of their block between,
+/// at least one of them writing. There is no barrier between blocks, so a block must not use what another one writes.
+/// Detection takes several times as long, so a test must enable it (set_watched_races()).
 namespace dragoman::testing::emulation {
 
-/// Numbers for the blocks of a launch, which no other launch of the program has.
+/// Numbers for the blocks of a launch that no other launch of the program has.
 class LaunchRaces {
  public:
   explicit LaunchRaces(std::uint32_t blocks);
@@ -23,7 +23,7 @@ class LaunchRaces {
   std::uint32_t first_;
 };
 
-/// Of the block that runs: reports a race.
+/// Reports a race of the running block.
 void check_races(const void* address, std::size_t bytes, bool writes, const void* code);
 
 }  // namespace dragoman::testing::emulation

@@ -15,11 +15,11 @@
 #define SIMT_DEVICE inline
 #define SIMT_UNROLL
 #define SIMT_LOOP
-/// For functions that read what lanes exchange, which is no memory of the device.
+/// For functions that read values which lanes exchange; these are not in device memory.
 #define SIMT_NOT_WATCHED __attribute__((no_sanitize("thread")))
 
-/// The emulation of plugins/cuda/hardware/simt.h, whose names these are: the threads of a block are fibers, and memory,
-/// barriers and shuffles are watched (block.h).
+/// The emulation of plugins/cuda/hardware/simt.h, with the same names. The threads of a block are fibers; memory,
+/// barriers and shuffles are checked (block.h).
 namespace dragoman::backend::cuda::simt {
 
 inline constexpr int kWarp = testing::emulation::kWarp;
@@ -76,7 +76,7 @@ inline int count_bits(std::uint32_t bits) {
   return std::popcount(bits);
 }
 
-/// Neighbours at an address that is a multiple of their bytes.
+/// Adjacent elements at an address that is a multiple of their size.
 template <class T, int kCount>
 struct alignas(sizeof(T) * kCount) Vector {
   T values[kCount];
@@ -138,7 +138,7 @@ class Shared {
   std::size_t offset_;
 };
 
-/// 4 elements of 32 bits, from an address that is a multiple of 16 bytes to such a one.
+/// Copies 4 elements of 32 bits; both addresses are multiples of 16 bytes.
 template <class T>
 void copy_async(const Shared<T>& to, int i, const T* from) {
   static_assert(sizeof(T) == 4);
@@ -152,7 +152,7 @@ void wait_for_copies() {
   testing::emulation::Block::current().wait_for_copies(kLeft);
 }
 
-/// What the words of a tile hold; number i of a word.
+/// The number types in the 32-bit words of a tile: number(word, i) returns element i of a word.
 struct Bf16 {
   static constexpr int kNumbers = 2;
   static float number(std::uint32_t word, int i) {
@@ -177,7 +177,7 @@ inline float from_f16(std::uint16_t bits) {
   return tensor::f16_to_f32(bits);
 }
 
-/// Two values in a word, the first in the lowest bits.
+/// Packs two values into a word, the first in the low bits.
 inline std::uint32_t to_word(Bf16, float low, float high) {
   return tensor::f32_to_bf16(low) | static_cast<std::uint32_t>(tensor::f32_to_bf16(high)) << 16;
 }
@@ -185,9 +185,9 @@ inline std::uint32_t to_word(F16, float low, float high) {
   return tensor::f32_to_f16(low) | static_cast<std::uint32_t>(tensor::f32_to_f16(high)) << 16;
 }
 
-/// sums += a b^T of 16 rows by 8 columns, of 8 words each; whose is what as NVIDIA's PTX documentation says
-/// (mma.m16n8k16 of bf16 and f16, m16n8k32 of s8): lane 4 g + t has the words t and t + 4 of the rows g and g + 8 of a
-/// and of row g of b, and the sums of columns 2 t and 2 t + 1 in rows g and g + 8.
+/// Computes sums += a b^T for 16 rows by 8 columns, with 8 words each. The assignment to lanes is that of NVIDIA's PTX
+/// documentation (mma.m16n8k16 of bf16 and f16, m16n8k32 of s8). Lane 4 g + t has the words t and t + 4 of the rows g
+/// and g + 8 of a and of row g of b, and the sums of columns 2 t and 2 t + 1 in rows g and g + 8.
 template <class Words, class Number>
 SIMT_NOT_WATCHED void multiply_tile(Words, Number (&sums)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2],
                                     const Site& site = Site()) {

@@ -7,13 +7,13 @@
 
 namespace dragoman::testing::emulation {
 
-/// A place in a kernel's source, and the calls that lead there: threads that meet must come by the same ones. As a
-/// default argument it is the place of the call.
+/// A place in a kernel's source, and the calls that lead to it. Threads that meet must have the same calls. As a
+/// default argument, it is the place of the call.
 class Site {
  public:
   Site(const char* file = __builtin_FILE(), int line = __builtin_LINE()) : places_{{{file, line}}}, count_(1) {}
 
-  /// The same place in a function that was called from `caller`. Of many calls the outermost ones count.
+  /// Returns the same place in a function that was called from `caller`. Of many calls, the outermost ones are kept.
   Site within(const Site& caller) const {
     Site site = caller;
     site.places_[std::min(site.count_, kMaxPlaces - 1)] = places_[0];
@@ -23,7 +23,7 @@ class Site {
   bool operator==(const Site& other) const {
     return count_ == other.count_ && std::equal(places_.begin(), places_.begin() + count_, other.places_.begin());
   }
-  /// "rows.cu:12, in access.h:84".
+  /// Returns "rows.cu:12, in access.h:84".
   std::string describe() const {
     std::string text;
     for (int i = 0; i < count_; ++i) {

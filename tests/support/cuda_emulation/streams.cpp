@@ -21,14 +21,14 @@ std::atomic<bool> lazy_streams = false;
 
 }  // namespace
 
-/// A thread's stream.
+/// The stream of a thread.
 struct Stream {
   std::mutex mutex;
   std::deque<Work> queue;
-  std::uint64_t run = 0;       ///< works that were taken out of the queue
-  std::exception_ptr failure;  ///< of work that was waited for by code that cannot throw
+  std::uint64_t run = 0;       ///< number of works that have left the queue
+  std::exception_ptr failure;  ///< of work whose waiting code cannot throw
 
-  /// One that fails takes all others with it.
+  /// If one work fails, all others are dropped.
   void run_until(std::uint64_t number) {
     const std::lock_guard lock(mutex);
     if (failure) std::rethrow_exception(std::exchange(failure, nullptr));
@@ -75,20 +75,20 @@ Streams& streams() {
   return of_program;
 }
 
-/// Objects of the whole program are destroyed after those of its thread, and may still give memory back.
+/// Objects of the program are destroyed after those of its thread, and may still free memory.
 thread_local bool thread_has_ended = false;
 
-/// What a thread has: its stream, and what it captures of it.
+/// The state of a thread: its stream and its capture.
 struct ThreadState {
   std::shared_ptr<Stream> stream = streams().add();
   bool captures = false;
   std::vector<Work> kept;
-  std::string spoiled;  ///< what the capture does not survive
+  std::string spoiled;  ///< the reason why the capture is invalid
 
   ThreadState() = default;
   ThreadState(const ThreadState&) = delete;
   ThreadState& operator=(const ThreadState&) = delete;
-  /// The device goes on when a thread has ended.
+  /// The device continues after a thread has ended.
   ~ThreadState() {
     thread_has_ended = true;
     try {
@@ -100,7 +100,7 @@ struct ThreadState {
   }
 };
 ThreadState& own() {
-  prepare_launches();  // which its end may need
+  prepare_launches();  // its destructor may need them
   thread_local ThreadState of_thread;
   return of_thread;
 }

@@ -2,7 +2,7 @@
 
 #include "launch.h"
 
-// In a source of its own, since the programs that test the backend's calls of CUDA have the real ones.
+// In a separate source, because programs that test the backend's calls of CUDA have the real functions.
 void dragoman::backend::cuda::device::use(int number) {
   dragoman::testing::emulation::use_device(number);
 }

@@ -15,7 +15,7 @@
 namespace dragoman::testing::emulation {
 namespace {
 
-/// The first byte of which the state is less than it must be.
+/// Returns the first byte whose state is below `least`.
 const std::uint8_t* first_below(const std::uint8_t* begin, std::size_t bytes, ByteState least) {
   return std::find_if(begin, begin + bytes,
                       [&](std::uint8_t state) { return state < static_cast<std::uint8_t>(least); });

@@ -7,35 +7,35 @@
 #include <cstring>
 #include <string>
 
-/// The state of each byte of the emulated devices' memory. A device's memory is one range of addresses, aligned to its
-/// size. The state of a byte is in a second range, the shadow, at the same offset.
+/// The state of each byte of the emulated devices' memory. The memory of a device is one range of addresses, aligned to
+/// its size. The state of a byte is in a second range, the shadow, at the same offset.
 ///
 /// The kernels are compiled with the compiler's instrumentation of every load and store (access_hooks.cpp), which calls
-/// on_load() and on_store(). So a kernel that reads what nothing has written, or that touches memory which was given
-/// back, is found, although kernels use plain pointers.
+/// on_load() and on_store(). This detects kernels that read unwritten memory or access freed memory, although kernels
+/// use plain pointers.
 namespace dragoman::testing::emulation {
 
 inline constexpr int kRangeBits = 33;
 inline constexpr std::size_t kRange = std::size_t{1} << kRangeBits;  ///< bytes of a device's memory
 
-/// Of one byte. The shadow of fresh pages is zero.
+/// The state of one byte. The shadow of fresh pages is zero.
 enum class ByteState : std::uint8_t {
   kFree = 0,       ///< not allocated
-  kAllocated = 1,  ///< nothing has written it since it was allocated
+  kAllocated = 1,  ///< not written since it was allocated
   kWritten = 2,
 };
 
-/// Whether kernels are compiled with the instrumentation. Without it nothing is watched.
+/// Whether kernels are compiled with the instrumentation. Otherwise nothing is watched.
 #if defined(DRAGOMAN_WATCHED_KERNELS)
 inline constexpr bool kWatchesKernels = true;
 #else
 inline constexpr bool kWatchesKernels = false;
 #endif
 
-/// The shadow of each device's memory by the upper bits of its address; nullptr for addresses that are no device's.
+/// The shadow of each device's memory by the upper bits of its address; nullptr for other addresses.
 extern std::array<std::atomic<std::uint8_t*>, std::size_t{1} << (47 - kRangeBits)> shadows;
 
-/// nullptr if the address is no device's.
+/// Returns nullptr if the address does not belong to a device.
 inline std::uint8_t* shadow_of(const void* address) noexcept {
   const auto number = reinterpret_cast<std::uintptr_t>(address);
   const std::uintptr_t slot = number >> kRangeBits;
@@ -44,7 +44,7 @@ inline std::uint8_t* shadow_of(const void* address) noexcept {
   return begin == nullptr ? nullptr : begin + (number & (kRange - 1));
 }
 
-/// The slow parts: something may be wrong, or bytes are written for the first time. `code` is the address of the
+/// The slow parts: there may be an error, or bytes are written for the first time. `code` is the address of the
 /// instruction after the access.
 void check_load(const void* from, std::size_t bytes, const void* code);
 void check_store(const void* to, std::size_t bytes, const void* code);
@@ -72,7 +72,7 @@ inline bool all_written(const std::uint8_t* shadow, std::size_t bytes) noexcept 
   }
 }
 
-/// Whether races are watched, too (races.h).
+/// Whether races are detected, too (races.h).
 extern std::atomic<bool> watches_races;
 
 inline void on_load(const void* from, std::size_t bytes, const void* code) {
@@ -97,11 +97,11 @@ class Watch {
   void allocated(const void* data, std::size_t bytes) noexcept { set(data, bytes, ByteState::kAllocated); }
   void given_back(const void* data, std::size_t bytes) noexcept;
   void written(const void* data, std::size_t bytes) noexcept { set(data, bytes, ByteState::kWritten); }
-  /// Bytes of the device are copied, and what nothing has written stays so.
+  /// Bytes of the device are copied; unwritten bytes remain unwritten.
   void copied(const void* to, const void* from, std::size_t bytes);
-  /// std::runtime_error unless all bytes have been written. `what` reads them.
+  /// std::runtime_error unless all bytes have been written. `what` names the reader.
   void require_written(const void* data, std::size_t bytes, const char* what) const;
-  /// std::runtime_error unless all bytes are allocated. `what` touches them.
+  /// std::runtime_error unless all bytes are allocated. `what` names the code that accesses them.
   void require_allocated(const void* data, std::size_t bytes, const char* what) const;
 
  private:
@@ -111,12 +111,12 @@ class Watch {
   std::uint8_t* shadow_;
 };
 
-/// "byte 12 of 16 at 0x…, which nothing has written since it was allocated": the first byte that is not as it must be;
-/// empty if all are.
+/// Returns "byte 12 of 16 at 0x…, which nothing has written since it was allocated" for the first invalid byte; empty
+/// if all are valid.
 std::string unwritten_byte(const void* data, std::size_t bytes);
 std::string free_byte(const void* data, std::size_t bytes);
 
-/// The place of an instruction, as the command that prints its line of source.
+/// Returns the place of an instruction, as the command that prints its source line.
 std::string place_of_code(const void* code);
 
 }  // namespace dragoman::testing::emulation

@@ -22,8 +22,8 @@ Captures& captures() {
   return of_program;
 }
 
-/// NVIDIA, CUDA Runtime API: cudaThreadExchangeStreamCaptureMode(); CUDA Programming Guide: Prohibited and Unhandled
-/// Operations.
+/// Source: NVIDIA, CUDA Runtime API: cudaThreadExchangeStreamCaptureMode(); CUDA Programming Guide: Prohibited and
+/// Unhandled Operations.
 bool forbids(const Capture& capture, Call call) {
   const bool is_own = capture.thread == std::this_thread::get_id();
   switch (call) {

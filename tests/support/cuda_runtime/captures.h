@@ -2,22 +2,22 @@
 
 #include <cuda_runtime_api.h>
 
-/// The captures that are under way, of all threads, and what they forbid.
+/// The active captures of all threads, and the calls that they prohibit.
 namespace dragoman::testing::fake_cuda {
 
 enum class Call {
-  kUnsafe,        ///< may touch what a capture needs: allocating, freeing
-  kDeviceWait,    ///< waits for all streams of the device, those that are captured among them
+  kUnsafe,        ///< may change what a capture needs: allocating, freeing
+  kDeviceWait,    ///< waits for all streams of the device, including captured ones
   kStreamWait,    ///< waits for the calling thread's stream
-  kLegacyStream,  ///< orders itself with all streams of the device
+  kLegacyStream,  ///< synchronises with all streams of the device
 };
 
 void begin_capture(cudaStreamCaptureMode mode);
-/// Of the calling thread. Returns whether nothing has ended it before.
+/// Ends the capture of the calling thread. Returns whether no error has ended it before.
 bool end_capture();
-/// Whether the calling thread may do that now. If not, the captures that forbid it are at their end.
+/// Returns whether the calling thread may make the call now. If not, the captures that prohibit it are ended.
 bool allowed(Call call);
-/// Whether it is an error that a capture causes.
+/// Returns whether a capture causes this error.
 bool is_of_capture(cudaError_t error);
 
 }  // namespace dragoman::testing::fake_cuda

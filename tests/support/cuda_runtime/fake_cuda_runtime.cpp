@@ -26,7 +26,7 @@ namespace emulation = dragoman::testing::emulation;
 class Blocks {
  public:
   void add(void* data, std::size_t bytes) { all_[static_cast<char*>(data)] = bytes; }
-  /// 0 if there is none such.
+  /// Returns 0 if there is no such block.
   std::size_t remove(void* data) {
     const auto found = all_.find(static_cast<char*>(data));
     if (found == all_.end()) return 0;
@@ -53,7 +53,7 @@ struct Runtime {
   Blocks device_memory;
   Blocks pinned;
   std::string fault;
-  std::string fault_text;  ///< what cudaGetErrorString() has returned
+  std::string fault_text;  ///< the last result of cudaGetErrorString()
 };
 Runtime& runtime() {
   static Runtime& of_program = *new Runtime;  // static objects of the program may free memory later
@@ -89,7 +89,7 @@ bool is_lost() {
   return !runtime().fault.empty();
 }
 
-/// Calls a function whose exceptions are faults of the device, unless there was one before.
+/// Calls a function whose exceptions are faults of the device, unless there was an earlier fault.
 template <class Function>
 cudaError_t on_device(const Function& function) {
   if (is_lost()) {
@@ -225,7 +225,7 @@ cudaError_t cudaMalloc(void** data, std::size_t bytes) {
   runtime().device_memory.add(*data, bytes);
   return cudaSuccess;
 }
-/// It waits for no stream, though CUDA does in most cases: nothing should depend on that.
+/// Waits for no stream, although CUDA does in most cases: nothing should depend on that.
 cudaError_t cudaFree(void* data) {
   if (data == nullptr) return cudaSuccess;
   if (!allowed(Call::kUnsafe)) return result(cudaErrorStreamCaptureUnsupported);

@@ -28,10 +28,10 @@
 #include <poll.h>
 #include <unistd.h>
 
-// NCCL as its manual has it, as far as Dragoman uses it, between processes (or threads) of one machine and over sockets
-// of theirs. It is stricter than the real one: where that would hang, or do what nobody knows, it fails and says why.
-// Communicators are only made that do not block, calls stay under way until they were asked about a few times, and what
-// is exchanged is read and written when the stream comes to it, not before.
+// The part of NCCL that Dragoman uses, as its manual describes it, between processes (or threads) of one machine, over
+// sockets. It is stricter than NCCL: a call that would hang or is undefined fails here with the reason. Communicators
+// must be non-blocking. Calls remain in progress until they have been polled a few times. Data is read and written when
+// the stream reaches the operation, not before.
 
 namespace {
 
@@ -127,7 +127,7 @@ class Stream {
 
 thread_local int used_device = -1;
 
-/// What processes say to each other when they meet, and before each block of data.
+/// The messages of processes when they connect (Hello), and before each block of data (Header).
 struct Hello {
   int rank = 0;
   int size = 0;
@@ -141,18 +141,18 @@ struct Header {
 sockaddr_un address_of(const std::string& id, int rank, socklen_t& length) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  // Of no file: it goes with the process.
+  // Not in the file system: it vanishes with the process.
   const std::string name = id + "/" + std::to_string(rank);
   std::memcpy(address.sun_path + 1, name.data(), name.size());
   length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   return address;
 }
 
-/// Bytes that are under way to a peer, or from it.
+/// Bytes that are being sent to a peer or received from it.
 struct Moving {
   int socket = -1;
   bool sends = false;
-  std::vector<char> bytes;  ///< with the header
+  std::vector<char> bytes;  ///< including the header
   std::size_t moved = 0;
 };
 
@@ -194,7 +194,7 @@ struct ncclComm {
 
 namespace {
 
-/// Moves all, in whatever order sockets allow; gives up where the communicator is aborted.
+/// Transfers everything, in any order that the sockets allow. Gives up if the communicator is aborted.
 void move_all(ncclComm& comm, std::vector<Moving>& all) {
   while (!comm.aborted) {
     std::vector<pollfd> entries;
@@ -277,7 +277,7 @@ void meet(ncclComm& comm) {
   comm.met = true;
 }
 
-/// A group, when the stream has come to it.
+/// Runs a group when the stream reaches it.
 void run_group(ncclComm& comm, const std::vector<Operation>& operations) {
   std::vector<Moving> all;
   Stream& stream = *operations.front().stream;
@@ -297,7 +297,7 @@ void run_group(ncclComm& comm, const std::vector<Operation>& operations) {
   }
   stream.close();
   try {
-    // What comes first of a block, alone: of another length, none of it can be taken.
+    // The header of each block is transferred first: a block with another length must not be received.
     std::vector<Moving> first = all;
     for (std::size_t i = 0; i < all.size(); ++i) first[i].bytes.resize(sizeof(Header));
     move_all(comm, first);
