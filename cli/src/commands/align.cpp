@@ -25,7 +25,7 @@ class Align final : public Command {
  public:
   std::string_view name() const override { return "align"; }
   std::string_view summary() const override {
-    return "align words of given translations, by the attention of a model that reads both";
+    return "align the words of given translations by the attention of a model";
   }
   std::string_view examples() const override {
     return "dragoman align --model models/de-en test.de test.en --output test.align\n"
@@ -38,13 +38,13 @@ class Align final : public Command {
     po::options_description files = option_group("Files");
     files.add_options()("model,m", po::value(&model_)->required()->value_name("DIR"), "required: model folder")(
         "reverse-model", po::value(&reverse_model_)->value_name("DIR"),
-        "folder of a model that translates the target into the source: links of both directions");
+        "model folder of the opposite direction, to combine the links of both directions");
     input_.add_to(files);
     files.add_options()("output,o", po::value(&output_)->default_value("-")->value_name("FILE"),
-                        "alignments; - is stdout")("format",
-                                                   po::value(&format_)->default_value("pharaoh")->value_name("FORMAT"),
-                                                   "pharaoh: links, as in 0-0 1-2; jsonl: with words and weights");
-    on_error_.add_to(files, "a pair of more tokens than the model takes");
+                        "alignments; - is standard output")(
+        "format", po::value(&format_)->default_value("pharaoh")->value_name("FORMAT"),
+        "pharaoh: links such as 0-0 1-2; jsonl: also words and weights");
+    on_error_.add_to(files, "a pair with more tokens than the model supports");
     job_.add_to(files);
     options.add(files);
     alignment_.add_to(options);

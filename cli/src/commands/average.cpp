@@ -32,8 +32,8 @@ class Average final : public Command {
   void add_options(po::options_description& options) override {
     options.add_options()  //
         ("model,m", po::value(&inputs_)->multitoken()->required()->value_name("MODEL..."),
-         "required: model folders, or checkpoints in their runs' folders, which give a model folder; or safetensors "
-         "files, which give a safetensors file")  //
+         "required: model folders, or checkpoints in the folders of their runs, for a model folder; or safetensors "
+         "files, for a safetensors file")  //
         ("output,o", po::value(&output_)->required()->value_name("PATH"), "required: the folder or file to write");
     add_host_options(options, host_options_);
   }

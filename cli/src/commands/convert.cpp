@@ -60,7 +60,7 @@ class Convert final : public Command {
  public:
   std::string_view name() const override { return "convert"; }
   std::string_view summary() const override {
-    return "turn a tokenizer file into one of another kind, or import or export a model";
+    return "convert a tokenizer file to another format, or import or export a model";
   }
   std::string_view examples() const override {
     return "dragoman convert sentencepiece.model --output tokenizer.json\n"
@@ -73,21 +73,21 @@ class Convert final : public Command {
   void add_options(po::options_description& options) override {
     options.add_options()  //
         ("input,i", po::value(&input_)->required()->value_name("FILE"),
-         "required: tokenizer.json, codes of subword-nmt or fastBPE, vocab.json with merges.txt beside it, a "
-         "SentencePiece "
-         ".model, a tiktoken rank file, a model of YouTokenToMe; or a model of another toolkit (`plugins "
-         "list` has the importers), or a model folder")  //
+         "required: tokenizer.json, codes of subword-nmt or fastBPE, vocab.json next to merges.txt, a SentencePiece "
+         ".model, a tiktoken rank file, a model of YouTokenToMe; or a model of another toolkit (`plugins list` shows "
+         "the importers), or a model folder")  //
         ("output,o", po::value(&output_)->required()->value_name("FILE"),
-         "required: where to write; .json, vocab.json, .model, .tiktoken and .codes say the kind; a folder, of a "
-         "model")  //
+         "required: the output file, whose format follows from .json, vocab.json, .model, .tiktoken or .codes; for a "
+         "model, a folder")  //
         ("from", po::value(&from_)->value_name("KIND"),
-         "of the input, if it is not to be recognised: tokenizer-json, subword-nmt, fastbpe, gpt2, sentencepiece, "
-         "tiktoken, youtokentome, or the name of an importer of models")  //
+         "format of the input (default: recognised by content): tokenizer-json, subword-nmt, fastbpe, gpt2, "
+         "sentencepiece, tiktoken, youtokentome, or the name of a model importer")  //
         ("to", po::value(&to_)->value_name("KIND"),
-         fmt::format("of the output; of tokenizers not fastbpe, not youtokentome; a model is exported to {}",
+         fmt::format("format of the output: for a tokenizer, a format of --from except fastbpe and youtokentome; for a "
+                     "model, {}",
                      export_names())
              .c_str())("import-options", po::value(&import_options_)->composing()->value_name("KEY=VALUE"),
-                       "what the importer of a model is told (may be repeated)");
+                       "option for the importer of a model (may be repeated)");
     add_host_options(options, host_options_);
     tokenizer_options_.add_to(options);
   }

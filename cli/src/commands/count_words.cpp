@@ -18,7 +18,7 @@ class CountWords final : public Command {
  public:
   std::string_view name() const override { return "count-words"; }
   std::string_view summary() const override {
-    return "count the words of text, or join such counts, for learn-bpe --counts";
+    return "count the words of text, or merge counts, for learn-bpe --counts";
   }
   std::string_view examples() const override {
     return "dragoman count-words part1.txt part2.txt.gz --output part.counts\n"
@@ -28,16 +28,16 @@ class CountWords final : public Command {
   void add_options(po::options_description& options) override {
     options.add_options()  //
         ("input,i", po::value(&inputs_)->multitoken()->value_name("FILE..."),
-         "text; gz and zst are recognised, - is standard input, patterns in quotes are expanded")  //
+         "text; gz and zst are recognised; - is standard input; quoted patterns are expanded")  //
         ("counts", po::value(&counts_)->multitoken()->value_name("FILE..."),
-         "instead of text: count files to join into one")  //
+         "count files to merge, instead of text")  //
         ("output,o", po::value(&output_)->default_value("-")->value_name("FILE"),
-         "lines of count, tab and word, in the order of the words' bytes; - is standard output")  //
+         "lines with count, tab and word, sorted by the bytes of the words; - is standard output")  //
         ("min-count",
          whole_number("--min-count", count_.min_count, std::uint64_t{0})->default_value("1")->value_name("N"),
-         "leave out words that occur less often; not for parts of a corpus")  //
+         "leave out words that occur less often; not suitable for parts of a corpus")  //
         ("threads", thread_count(count_.threads),
-         "0: as many as the process may use; the output does not depend on it");
+         "0: all cores that the process may use; the output does not depend on it");
     utf8_.add_to(options);
     memory_.add_to(options);
   }

@@ -18,7 +18,7 @@ namespace po = boost::program_options;
 class Decode final : public Command {
  public:
   std::string_view name() const override { return "decode"; }
-  std::string_view summary() const override { return "turn lines of pieces or ids back into text"; }
+  std::string_view summary() const override { return "convert lines of pieces or ids to text"; }
   std::string_view examples() const override {
     return "dragoman decode --tokenizer tokenizer.json corpus.pieces --output corpus.txt\n";
   }
@@ -26,14 +26,14 @@ class Decode final : public Command {
   void add_options(po::options_description& options) override {
     options.add_options()  //
         ("tokenizer,t", po::value(&tokenizer_)->required()->value_name("FILE"),
-         "required: tokenizer.json, another kind of file that `convert` reads, or one that --tokenizer-type names")  //
+         "required: tokenizer.json, another format that `convert` reads, or the format of --tokenizer-type")  //
         ("input,i", po::value(&input_)->default_value("-")->value_name("FILE"),
          "pieces or ids; - is standard input")                                                             //
         ("output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "- is standard output")  //
         ("format", po::value(&format_)->default_value("pieces")->value_name("FORMAT"),
-         "of the input: pieces or ids")  //
+         "format of the input: pieces or ids")  //
         ("threads", thread_count(coding_.threads),
-         "0: as many as the process may use; the output does not depend on it");
+         "0: all cores that the process may use; the output does not depend on it");
     tokenizer_options_.add_kind_to(options);
     tokenizer_options_.add_to(options);
     kind_options_.add_to(options);

@@ -133,7 +133,7 @@ class Embed final : public Command {
  public:
   std::string_view name() const override { return "embed"; }
   std::string_view summary() const override {
-    return "text as vectors: what a trained model's encoder, or its decoder, makes of each line";
+    return "compute vectors of text from the states of a trained model's encoder or decoder";
   }
   std::string_view examples() const override {
     return "dragoman embed --model models/de-en news.de --format npy --output news.npy\n"
@@ -144,25 +144,24 @@ class Embed final : public Command {
 
   void add_options(po::options_description& options) override {
     options.add_options()("model,m", po::value(&model_)->required()->value_name("DIR"), "required: model folder")(
-        "input,i", po::value(&input_)->default_value("-")->value_name("FILE"), "source lines; - is stdin")(
+        "input,i", po::value(&input_)->default_value("-")->value_name("FILE"), "source lines; - is standard input")(
         "target", po::value(&target_)->notifier(require_name)->value_name("FILE"),
-        "target lines, as many: embed these, as the decoder reads them with the source before it, in front of the "
+        "target lines, one per source line: embed them with the states of the decoder, given the source, before the "
         "projection to the vocabulary")("output,o", po::value(&output_)->default_value("-")->value_name("FILE"),
-                                        "vectors; - is stdout (jsonl)")(
+                                        "vectors; - is standard output (jsonl)")(
         "format", po::value(&format_)->default_value("jsonl")->value_name("FORMAT"),
-        "jsonl: an object a line, with the tokens; npy: one array [lines, width]; safetensors: `embeddings`, the same, "
-        "or with --pooling none `states` of all tokens and `offsets` of the lines. npy and safetensors are kept in "
-        "memory until the end")("pooling", po::value(&pooling_)->default_value("mean")->value_name("HOW"),
-                                "how the vectors of a line's tokens, its end (with --target: the start) included, "
-                                "become one: mean, first, max; "
-                                "none: they do not")(
+        "jsonl: one object per line, with the tokens; npy: one array [lines, width]; safetensors: the same array as "
+        "`embeddings`, or with --pooling none `states` of all tokens and `offsets` of the lines. npy and safetensors "
+        "are kept in memory until the end")("pooling", po::value(&pooling_)->default_value("mean")->value_name("HOW"),
+                                            "how the vectors of a line's tokens, including its end (with --target: the "
+                                            "start), are combined: mean, first, max; none: not combined")(
         "layer", po::value(&layer_)->default_value("final")->value_name("N"),
-        "final: what the stack hands on; 0: the embedded tokens; N: what layer N hands to the next, -1 the last; all: "
-        "0 to the last");
+        "final: the output of the stack; 0: the token embeddings; N: the output of layer N (-1: the last layer); all: "
+        "0 to the last layer");
     long_lines_.add_to(
         options,
-        "lines of more tokens than the model takes: fail; cut, which takes as many as it does; or skip, "
-        "which writes an `error` in place of a vector (jsonl). After a failure, --resume --long-lines skip goes on");
+        "for a line with more tokens than the model supports: fail; cut (embed the supported part); or skip (write an "
+        "`error` instead of a vector, jsonl). After a failure, continue with --resume --long-lines skip");
     job_.add_to(options);
     po::options_description machine = option_group("Machine");
     model_options_.add_to(machine);

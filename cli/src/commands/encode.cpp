@@ -29,7 +29,7 @@ tokenizer::EncodingMode encoding_mode(const std::string& word) {
 class Encode final : public Command {
  public:
   std::string_view name() const override { return "encode"; }
-  std::string_view summary() const override { return "turn lines of text into pieces or ids"; }
+  std::string_view summary() const override { return "convert lines of text to pieces or ids"; }
   std::string_view examples() const override {
     return "dragoman encode --tokenizer tokenizer.json corpus.txt --output corpus.pieces\n"
            "dragoman encode --tokenizer tokenizer.json --format ids corpus.txt --output corpus.ids\n";
@@ -38,35 +38,35 @@ class Encode final : public Command {
   void add_options(po::options_description& options) override {
     options.add_options()  //
         ("tokenizer,t", po::value(&tokenizer_)->required()->value_name("FILE"),
-         "required: tokenizer.json, another kind of file that `convert` reads, or one that --tokenizer-type names")  //
-        ("input,i", po::value(&input_)->default_value("-")->value_name("FILE"), "text; - is standard input")         //
-        ("output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "- is standard output")            //
+         "required: tokenizer.json, another format that `convert` reads, or the format of --tokenizer-type")  //
+        ("input,i", po::value(&input_)->default_value("-")->value_name("FILE"), "text; - is standard input")  //
+        ("output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "- is standard output")     //
         ("format", po::value(&format_)->default_value("pieces")->value_name("FORMAT"),
-         "pieces, ids, or json: pieces, ids and the bytes of the line that each stands for")  //
+         "pieces, ids, or json: pieces and ids, with the bytes of the line that each one covers")  //
         ("mode", po::value(&mode_)->default_value("exact")->value_name("MODE"),
          "exact (merge order), greedy (longest match) or dropout (seeded BPE-dropout)")  //
         ("dropout", real_number("--dropout", dropout_, {.least = 0, .most = 1})->value_name("P"),
-         "with --mode dropout: probability that a merge is left out (default 0.1)")  //
+         "with --mode dropout: probability that a merge is skipped (default: 0.1)")  //
         ("seed", whole_number("--seed", coding_.encode.seed, std::uint64_t{0})->default_value("0")->value_name("N"),
-         "of what is drawn, with the number of the line")  //
+         "seed of random segmentations, combined with the line number")  //
         ("sample", real_number("--sample", sample_, {.least = 0})->value_name("ALPHA"),
-         "draw the segmentation: of a unigram model by its probability to the power of ALPHA, else BPE-dropout with "
-         "that probability; see --seed")  //
+         "draw a random segmentation: with a unigram model, by its probability to the power of ALPHA; otherwise "
+         "BPE-dropout with probability ALPHA; see --seed")  //
         ("sample-from", whole_number("--sample-from", sample_from_, 0, kMaxSegmentations)->value_name("N"),
-         "with --sample and a unigram model: among the N best segmentations only (default 0: among all)")  //
+         "with --sample and a unigram model: draw from the N best segmentations (default: 0, all)")  //
         ("n-best", whole_number("--n-best", coding_.n_best, 1, kMaxSegmentations)->value_name("N"),
-         "unigram models: JSON lines with the N best segmentations and their scores")               //
-        ("add-bos", po::bool_switch(&add_bos_), "put --bos in front of each line")                  //
-        ("add-eos", po::bool_switch(&add_eos_), "put --eos behind each line")                       //
-        ("bos", po::value(&bos_)->default_value("<s>")->value_name("TOKEN"), "what begins a line")  //
-        ("eos", po::value(&eos_)->default_value("</s>")->value_name("TOKEN"), "what ends a line")   //
+         "unigram models: JSON lines with the N best segmentations and their scores")                 //
+        ("add-bos", po::bool_switch(&add_bos_), "add --bos at the beginning of each line")            //
+        ("add-eos", po::bool_switch(&add_eos_), "add --eos at the end of each line")                  //
+        ("bos", po::value(&bos_)->default_value("<s>")->value_name("TOKEN"), "token for --add-bos")   //
+        ("eos", po::value(&eos_)->default_value("</s>")->value_name("TOKEN"), "token for --add-eos")  //
         ("add-special", po::bool_switch(&add_special_),
-         "put the ids around each line that the post-processor of the tokenizer.json adds")        //
-        ("reverse", po::bool_switch(&coding_.reverse), "turn the order of a line's pieces round")  //
+         "add the ids around each line that the post-processor of the tokenizer.json adds")             //
+        ("reverse", po::bool_switch(&coding_.reverse), "reverse the order of the pieces in each line")  //
         ("match-special", po::bool_switch(&coding_.encode.match_special_tokens),
-         "special tokens in the text become special pieces instead of plain text")  //
+         "treat special tokens in the text as special pieces instead of plain text")  //
         ("threads", thread_count(coding_.threads),
-         "0: as many as the process may use; the output does not depend on it");
+         "0: all cores that the process may use; the output does not depend on it");
     utf8_.add_to(options);
     tokenizer_options_.add_kind_to(options);
     tokenizer_options_.add_to(options);

@@ -63,7 +63,7 @@ class LearnBpe final : public Command {
     options.add(words);
     po::options_description machine = option_group("Machine");
     machine.add_options()("threads", thread_count(learn_.threads),
-                          "0: as many as the process may use; the result does not depend on it");
+                          "0: all cores that the process may use; the result does not depend on it");
     memory_.add_to(machine);
     options.add(machine);
   }
@@ -117,15 +117,15 @@ class LearnBpe final : public Command {
   void add_files(po::options_description& options) {
     options.add_options()  //
         ("input,i", po::value(&inputs_)->multitoken()->value_name("FILE..."),
-         "text, one sentence a line; gz and zst are recognised, - is standard input, patterns in quotes are "
+         "text, one sentence per line; gz and zst are recognised; - is standard input; quoted patterns are "
          "expanded")  //
         ("counts", po::value(&counts_)->multitoken()->value_name("FILE..."),
-         "instead of text: files of count-words, of the whole corpus or of its parts; the result is the same")  //
+         "files of count-words instead of text, for the whole corpus or its parts; the result is the same")  //
         ("output,o", po::value(&output_)->required()->value_name("FILE"),
-         "required: where to write; {size} in the name stands for the vocabulary size; a file of that name is replaced "
-         "when learning is done")  //
+         "required: the output file; {size} in its name is replaced by the vocabulary size; an existing file is "
+         "replaced when learning is done")  //
         ("to", po::value(&to_)->value_name("KIND"),
-         "kind of file to write: tokenizer-json or sentencepiece; without it, the name of --output decides: "
+         "format of the output: tokenizer-json or sentencepiece; by default, the name of --output decides: "
          "sentencepiece for .model, tokenizer-json for others");
     utf8_.add_to(options);
   }
@@ -135,49 +135,49 @@ class LearnBpe final : public Command {
     options.add_options()  //
         ("min-frequency",
          whole_number("--min-frequency", learn_.min_frequency, std::uint64_t{0})->default_value("2")->value_name("N"),
-         "merge no pair that occurs less often")  //
+         "minimum frequency of a merged pair")  //
         ("max-piece-length",
          whole_number("--max-piece-length", learn_.max_piece_length, std::int32_t{0})
              ->default_value("0")
              ->value_name("N"),
-         "merge nothing that makes a longer piece, in characters with the word mark; 0: any length; spm_train has "
-         "16")  //
+         "maximum length of a merged piece in characters, including the word mark; 0: no limit; spm_train uses 16")  //
         ("min-word-count",
          whole_number("--min-word-count", learn_.min_word_count, std::uint64_t{0})->default_value("1")->value_name("N"),
-         "leave out words that occur less often in the corpus")  //
+         "ignore words that occur less often in the corpus")  //
         ("character-coverage",
          real_number("--character-coverage", learn_.character_coverage, kShare)
              ->default_value("1")
              ->value_name("SHARE"),
-         "share of the characters that get a piece of their own");
+         "share of the corpus's characters that become pieces");
   }
 
   void add_pieces(po::options_description& options) {
     options.add_options()  //
         ("special", po::value(&special_tokens_)->multitoken()->value_name("TOKEN..."),
-         "special tokens in the order of their ids, instead of <unk> <s> </s>")                     //
-        ("no-special", po::bool_switch(&no_special_), "no special tokens, so not for translation")  //
+         "special tokens in the order of their ids, instead of <unk> <s> </s>")  //
+        ("no-special", po::bool_switch(&no_special_),
+         "no special tokens; the vocabulary cannot be used for translation")  //
         ("user-symbol", po::value(&learn_.user_symbols)->multitoken()->value_name("SYMBOL..."),
-         "texts that always stay one piece; they may hold spaces")                                          //
-        ("user-symbols-file", po::value(&symbols_file_)->value_name("FILE"), "a file of them, one a line")  //
+         "texts that are always one piece; they may contain spaces")                                                  //
+        ("user-symbols-file", po::value(&symbols_file_)->value_name("FILE"), "file with user symbols, one per line")  //
         ("no-byte-fallback", po::bool_switch(&no_byte_fallback_),
-         "leave out the 256 bytes; unknown characters become <unk>");
+         "no pieces for the 256 bytes; unknown characters become <unk>");
   }
 
   void add_words(po::options_description& options) {
     options.add_options()  //
         ("normalization", po::value(&normalization_)->default_value("none")->value_name("FORM"),
-         "none, nfc or nfkc; with --to sentencepiece also its nmt_nfkc, nmt_nfkc_cf, nfkc_cf")     //
-        ("lowercase", po::bool_switch(&learn_.lowercase), "lower-case the text")                   //
-        ("split-digits", po::bool_switch(&learn_.split_digits), "each digit is a word by itself")  //
+         "none, nfc or nfkc; with --to sentencepiece also nmt_nfkc, nmt_nfkc_cf and nfkc_cf")       //
+        ("lowercase", po::bool_switch(&learn_.lowercase), "convert the text to lower case")         //
+        ("split-digits", po::bool_switch(&learn_.split_digits), "make each digit a separate word")  //
         ("split-case", po::bool_switch(&learn_.split_case),
-         "words end where an upper-case letter follows a lower-case one, as in camelCase")  //
+         "split words before an upper-case letter that follows a lower-case one, as in camelCase")  //
         ("split-punctuation", po::bool_switch(&learn_.split_punctuation),
-         "letters, numbers and other characters are words apart")  //
+         "split words between letters, numbers and other characters")  //
         ("no-word-marks", po::bool_switch(&no_word_marks_),
-         "words have no mark in front: each space is a piece of its own, written as U+2581")  //
+         "no word marks: each space is a separate piece, written as U+2581")  //
         ("no-escape", po::bool_switch(&no_escape_),
-         "let a U+2581 of the text come back as a space, as in SentencePiece, not as itself");
+         "decode a U+2581 of the text to a space, as SentencePiece does, instead of to itself");
     rules_.add_rules_to(options);
     protect_.add_to(options);
   }

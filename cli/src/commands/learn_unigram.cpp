@@ -47,7 +47,7 @@ class LearnUnigram final : public Command {
     options.add(words);
     po::options_description machine = option_group("Machine");
     machine.add_options()("threads", thread_count(learn_.threads),
-                          "0: as many as the process may use; the result does not depend on it");
+                          "0: all cores that the process may use; the result does not depend on it");
     options.add(machine);
   }
   std::vector<std::string> positional() const override { return {"input"}; }
@@ -88,12 +88,12 @@ class LearnUnigram final : public Command {
   void add_files(po::options_description& options) {
     options.add_options()  //
         ("input,i", po::value(&inputs_)->multitoken()->value_name("FILE..."),
-         "text, one sentence a line; gz and zst are recognised, - is standard input, patterns in quotes are "
+         "text, one sentence per line; gz and zst are recognised; - is standard input; quoted patterns are "
          "expanded")  //
         ("counts", po::value(&counts_)->multitoken()->value_name("FILE..."),
-         "instead of text: files of count-words, of the whole corpus or of its parts; the result is the same")  //
+         "files of count-words instead of text, for the whole corpus or its parts; the result is the same")  //
         ("output,o", po::value(&output_)->required()->value_name("FILE"),
-         "required: where to write the .model; a file of that name is replaced when learning is done");
+         "required: the .model file to write; an existing file is replaced when learning is done");
     utf8_.add_to(options);
   }
 
@@ -101,27 +101,27 @@ class LearnUnigram final : public Command {
     options.add_options()  //
         ("vocab-size",
          whole_number("--vocab-size", learn_.vocab_size, std::int32_t{1})->default_value("8000")->value_name("N"),
-         "pieces in all")  //
+         "total number of pieces")  //
         ("character-coverage",
          real_number("--character-coverage", learn_.character_coverage, kShare)
              ->default_value("0.9995")
              ->value_name("SHARE"),
-         "share of the characters that get a piece of their own")  //
+         "share of the corpus's characters that become pieces")  //
         ("seed-size",
          whole_number("--seed-size", learn_.seed_size, std::int64_t{1})->default_value("1000000")->value_name("N"),
-         "frequent substrings that learning begins with")  //
+         "number of frequent substrings to start from")  //
         ("shrinking-factor",
          real_number("--shrinking-factor", learn_.shrinking_factor, kShare)->default_value("0.75")->value_name("SHARE"),
-         "of the pieces, left by each round of pruning")  //
+         "share of the pieces that each round of pruning keeps")  //
         ("sub-iterations",
          whole_number("--sub-iterations", learn_.sub_iterations, 1)->default_value("2")->value_name("N"),
-         "rounds of expectation maximisation between two prunings")  //
+         "rounds of expectation maximisation between two rounds of pruning")  //
         ("max-piece-length",
          whole_number("--max-piece-length", learn_.max_piece_length, 1)->default_value("16")->value_name("N"),
-         "the longest piece, in characters")  //
+         "maximum length of a piece in characters")  //
         ("min-word-count",
          whole_number("--min-word-count", learn_.min_word_count, std::uint64_t{0})->default_value("1")->value_name("N"),
-         "leave out words that occur less often in the corpus");
+         "ignore words that occur less often in the corpus");
   }
 
   void add_pieces(po::options_description& options) {
@@ -129,24 +129,24 @@ class LearnUnigram final : public Command {
         ("special", po::value(&special_tokens_)->multitoken()->value_name("TOKEN..."),
          "special tokens in the order of their ids, instead of <unk> <s> </s>")  //
         ("user-symbol", po::value(&learn_.user_symbols)->multitoken()->value_name("SYMBOL..."),
-         "texts that always stay one piece")                                                                //
-        ("user-symbols-file", po::value(&symbols_file_)->value_name("FILE"), "a file of them, one a line")  //
+         "texts that are always one piece")                                                                           //
+        ("user-symbols-file", po::value(&symbols_file_)->value_name("FILE"), "file with user symbols, one per line")  //
         ("no-byte-fallback", po::bool_switch(&no_byte_fallback_),
-         "leave out the 256 bytes; unknown characters become <unk>");
+         "no pieces for the 256 bytes; unknown characters become <unk>");
   }
 
   void add_words(po::options_description& options) {
     normalization_.add_to(options, "nmt_nfkc");
-    options.add_options()                                                                                           //
-        ("split-digits", po::bool_switch(&learn_.split_digits), "each digit is a piece by itself")                  //
-        ("no-split-scripts", po::bool_switch(&no_split_scripts_), "pieces may hold characters of several scripts")  //
-        ("no-split-numbers", po::bool_switch(&no_split_numbers_), "pieces may hold digits beside letters")          //
-        ("no-split-whitespace", po::bool_switch(&no_split_whitespace_), "pieces may reach over spaces")             //
+    options.add_options()                                                                                            //
+        ("split-digits", po::bool_switch(&learn_.split_digits), "make each digit a separate piece")                  //
+        ("no-split-scripts", po::bool_switch(&no_split_scripts_), "allow characters of several scripts in a piece")  //
+        ("no-split-numbers", po::bool_switch(&no_split_numbers_), "allow both digits and letters in a piece")        //
+        ("no-split-whitespace", po::bool_switch(&no_split_whitespace_), "allow pieces that span spaces")             //
         ("space-as-suffix", po::bool_switch(&space_as_suffix_),
-         "the mark of a space ends words instead of beginning them")                                             //
-        ("no-dummy-prefix", po::bool_switch(&no_dummy_prefix_), "no mark in front of the first word of a text")  //
+         "put the space mark at the end of words instead of the beginning")                                       //
+        ("no-dummy-prefix", po::bool_switch(&no_dummy_prefix_), "no space mark before the first word of a text")  //
         ("keep-extra-spaces", po::bool_switch(&keep_extra_spaces_),
-         "spaces at both ends and in runs stay; otherwise they are lost");
+         "keep leading, trailing and repeated spaces; otherwise they are removed");
   }
 
   /// Fails before a corpus is read in vain.

@@ -119,7 +119,8 @@ class Plugins final : public Command {
  public:
   std::string_view name() const override { return "plugins"; }
   std::string_view summary() const override {
-    return "list: what is registered; check PLUGIN: run the conformance kit on what it registers";
+    return "list: show everything that is registered; check PLUGIN: run the conformance kit on everything that it "
+           "registers";
   }
   std::string_view examples() const override {
     return "dragoman plugins list\n"
@@ -130,7 +131,7 @@ class Plugins final : public Command {
   void add_options(po::options_description& options) override {
     options.add_options()("action", po::value(&action_)->required()->value_name("ACTION"), "required: list or check")(
         "target", po::value(&target_)->value_name("PLUGIN"),
-        "check: a plugin's file or the name of an installed one, or `dragoman` for what is built in");
+        "check: a plugin's file, the name of an installed plugin, or `dragoman` for the built-in parts");
     add_host_options(options, host_options_);
   }
 

@@ -26,7 +26,7 @@ class Prepare final : public Command {
  public:
   std::string_view name() const override { return "prepare"; }
   std::string_view summary() const override {
-    return "clean a parallel corpus, split it, and say what it is like and what was left out";
+    return "clean and split a parallel corpus, and report statistics and the number of rejected pairs";
   }
   std::string_view examples() const override {
     return "dragoman prepare raw.de.gz raw.en.gz --output train.de.gz train.en.gz --rejected rejected.tsv\n"
@@ -42,7 +42,7 @@ class Prepare final : public Command {
     add_split(options);
     po::options_description machine = option_group("Machine");
     machine.add_options()("threads", thread_count(prepare_.threads),
-                          "0: as many as the process may use; the output does not depend on it");
+                          "0: all cores that the process may use; the output does not depend on it");
     options.add(machine);
   }
   std::vector<std::string> positional() const override { return {"source", "target"}; }
@@ -68,30 +68,30 @@ class Prepare final : public Command {
     po::options_description group = option_group("Files");
     const corpus::PairFile usual;
     group.add_options()("source", files(sources_), "source lines; gz and zst are recognised, - is standard input")(
-        "target", files(targets_), "target lines, in as many files with as many lines")(
-        "tsv", files(tsv_), "instead: files with a pair in two columns of each line")(
-        "jsonl", files(jsonl_), "instead: files with a JSON object a line")(
+        "target", files(targets_), "target lines, with the same number of files and lines")(
+        "tsv", files(tsv_), "files with one pair per line, in two columns, instead of source and target")(
+        "jsonl", files(jsonl_), "files with one JSON object per line, instead of source and target")(
         "source-column",
         whole_number<std::uint64_t>("--source-column", columns_.source_column, 1, corpus::kMaxColumns)
             ->default_value("1")
             ->value_name("N"),
-        "of tsv, from 1")("target-column",
-                          whole_number<std::uint64_t>("--target-column", columns_.target_column, 1, corpus::kMaxColumns)
-                              ->default_value("2")
-                              ->value_name("N"),
-                          "of tsv, from 1")(
+        "tsv: column number, from 1")(
+        "target-column",
+        whole_number<std::uint64_t>("--target-column", columns_.target_column, 1, corpus::kMaxColumns)
+            ->default_value("2")
+            ->value_name("N"),
+        "tsv: column number, from 1")(
         "source-key", po::value(&columns_.source_key)->default_value(usual.source_key)->value_name("KEY"),
-        "of jsonl; `a.b` is the key b of the object at a")(
-        "target-key", po::value(&columns_.target_key)->default_value(usual.target_key)->value_name("KEY"), "of jsonl")(
-        "output,o", files(outputs_),
-        "where the pairs that stay go: source and target, or one file with --output-format tsv or jsonl; names in .gz "
-        "and .zst are compressed. Without it they are only counted")(
+        "jsonl: key; `a.b` is the key b of the object at a")(
+        "target-key", po::value(&columns_.target_key)->default_value(usual.target_key)->value_name("KEY"),
+        "jsonl: key")("output,o", files(outputs_),
+                      "the kept pairs: source and target files, or one file with --output-format tsv or jsonl; .gz and "
+                      ".zst files are compressed. Without this option, pairs are only counted")(
         "output-format", po::value(&output_format_)->value_name("FORMAT"),
-        "text (two files), tsv or jsonl (default: tsv or jsonl by the name of a single file, else text)")(
+        "text (two files), tsv or jsonl (default: tsv or jsonl by the name of a single file, otherwise text)")(
         "rejected", po::value(&prepare_.rejected)->value_name("FILE"),
-        "what is left out, with the reason: columns reason, file, line, source, target; or objects, if the name ends "
-        "in .jsonl, .jsonl.gz or .jsonl.zst")("json", po::bool_switch(&json_),
-                                              "print the statistics as one JSON object");
+        "the rejected pairs: columns reason, file, line, source, target; or JSON objects if the name ends in .jsonl, "
+        ".jsonl.gz or .jsonl.zst")("json", po::bool_switch(&json_), "print the statistics as one JSON object");
     options.add(group);
   }
 
@@ -99,62 +99,65 @@ class Prepare final : public Command {
     po::options_description group = option_group("Filters");
     corpus::FilterOptions& filter = prepare_.filters;
     group.add_options()("normalize", po::value(&normalize_)->default_value("none")->value_name("FORM"),
-                        "none, nfc or nfkc (Unicode), before all else")(
+                        "Unicode normalisation before all other steps: none, nfc or nfkc")(
         "squeeze-spaces", po::bool_switch(&prepare_.squeeze_spaces),
-        "runs of white space become one space, and go at the ends")(
+        "replace runs of whitespace by one space, and remove whitespace at both ends")(
         "unit", po::value(&unit_)->default_value("words")->value_name("UNIT"),
-        "of lengths: words (of scripts without spaces: characters), characters, or pieces of --tokenizer")(
-        "tokenizer", files(tokenizers_), "for pieces: of both sides, or of source and target")(
+        "unit of lengths: words (characters in scripts without spaces), characters, or pieces of --tokenizer")(
+        "tokenizer", files(tokenizers_),
+        "for --unit pieces: one tokenizer for both sides, or one each for source and target")(
         "min-length",
         whole_number("--min-length", filter.minimum_length, std::uint64_t{0})->default_value("1")->value_name("N"),
-        "of either side")(
+        "minimum length of each side")(
         "max-length",
         whole_number("--max-length", filter.maximum_length, std::uint64_t{1})->default_value("250")->value_name("N"),
-        "of either side")("max-ratio",
-                          real_number("--max-ratio", filter.maximum_ratio, {.least = 0, .most = 1e9})
-                              ->default_value("9")
-                              ->value_name("X"),
-                          "of the longer side to the shorter one; 0: any")(
+        "maximum length of each side")("max-ratio",
+                                       real_number("--max-ratio", filter.maximum_ratio, {.least = 0, .most = 1e9})
+                                           ->default_value("9")
+                                           ->value_name("X"),
+                                       "maximum ratio of the longer side to the shorter one; 0: no limit")(
         "max-word-length",
         whole_number("--max-word-length", filter.maximum_word_length, std::uint64_t{0})
             ->default_value("40")
             ->value_name("N"),
-        "characters of a word; 0: any")(
+        "maximum number of characters in a word; 0: no limit")(
         "min-letters",
         real_number("--min-letters", filter.minimum_letters, kAnyShare)->default_value("0.5")->value_name("X"),
-        "least share of letters among characters that are not spaces; 0: any")(
+        "minimum share of letters among non-space characters; 0: off")(
         "min-script",
         real_number("--min-script", filter.minimum_script, kAnyShare)->default_value("0.5")->value_name("X"),
-        "least share of letters of the side's script; 0: any")(
+        "minimum share of letters in the script of the side; 0: off")(
         "source-script", po::value(&source_script_)->value_name("NAME"),
-        "such as Latin or Latn (default: the one of most letters in the first 10000 lines)")(
-        "target-script", po::value(&target_script_)->value_name("NAME"), "the same of the target")(
+        "script of the source, such as Latin or Latn (default: the most frequent one in the first 10000 lines)")(
+        "target-script", po::value(&target_script_)->value_name("NAME"), "script of the target")(
         "min-numbers",
         real_number("--min-numbers", filter.minimum_numbers, kAnyShare)->default_value("0")->value_name("X"),
-        "least likeness of the numbers on both sides: 1 if they are the same, 0 if none is; 0: any")(
-        "keep-identical", po::bool_switch(&keep_identical_), "pairs whose source equals the target stay")(
-        "keep-control", po::bool_switch(&keep_controls_), "lines with control characters stay")(
-        "drop-urls", po::bool_switch(&filter.drop_urls), "pairs with addresses of the web or of mail go")(
-        "drop-markup", po::bool_switch(&filter.drop_markup), "pairs with tags or character references of HTML go")(
+        "minimum similarity of the numbers on both sides, from 0 (none in common) to 1 (equal); 0: off")(
+        "keep-identical", po::bool_switch(&keep_identical_), "keep pairs whose source equals the target")(
+        "keep-control", po::bool_switch(&keep_controls_), "keep pairs with control characters")(
+        "drop-urls", po::bool_switch(&filter.drop_urls), "drop pairs with web or e-mail addresses")(
+        "drop-markup", po::bool_switch(&filter.drop_markup), "drop pairs with HTML tags or character references")(
         "duplicates", po::value(&duplicates_)->default_value("pair")->value_name("WHAT"),
-        "of what was there before, the first stays: pair, source, target, either (source or target), or none: all "
-        "stay");
+        "keep only the first of several pairs with an equal pair, source, target or either (source or target); none: "
+        "keep all");
     options.add(group);
   }
 
   void add_split(po::options_description& options) {
     po::options_description group = option_group("Split");
-    group.add_options()("validation",
-                        whole_number("--validation", prepare_.validation, std::uint64_t{0}, kMaxOfSplit)
-                            ->default_value("0")
-                            ->value_name("N"),
-                        "pairs that go to --validation-output, drawn by --seed; pairs with one source together")(
-        "validation-output", files(validation_outputs_), "as --output")(
+    group.add_options()(
+        "validation",
+        whole_number("--validation", prepare_.validation, std::uint64_t{0}, kMaxOfSplit)
+            ->default_value("0")
+            ->value_name("N"),
+        "number of pairs for --validation-output, drawn with --seed; pairs with equal sources stay together")(
+        "validation-output", files(validation_outputs_), "files for these pairs, as --output")(
         "test",
         whole_number("--test", prepare_.test, std::uint64_t{0}, kMaxOfSplit)->default_value("0")->value_name("N"),
-        "the same")("test-output", files(test_outputs_), "as --output")(
+        "number of pairs for --test-output, as for --validation")("test-output", files(test_outputs_),
+                                                                  "files for these pairs, as --output")(
         "seed", whole_number("--seed", prepare_.seed, std::uint64_t{0})->default_value("1")->value_name("N"),
-        "of the draw");
+        "seed of the draw");
     options.add(group);
   }
 

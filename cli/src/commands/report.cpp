@@ -44,7 +44,7 @@ std::vector<pipeline::LinePair> sentences_of(const report::RunHistory& run) {
 class MakeReport final : public Command {
  public:
   std::string_view name() const override { return "report"; }
-  std::string_view summary() const override { return "show training runs in one page of HTML that needs nothing else"; }
+  std::string_view summary() const override { return "write a self-contained HTML page about training runs"; }
   std::string_view examples() const override {
     return "dragoman report run --output report.html\n"
            "dragoman report run1 run2 run3 --output comparison.html\n";
@@ -53,11 +53,11 @@ class MakeReport final : public Command {
   void add_options(po::options_description& options) override {
     options.add_options()  //
         ("run", po::value(&runs_)->required()->multitoken()->composing()->value_name("FOLDER..."),
-         "required: folders of training runs, at most 50; they may be going on")  //
+         "required: folders of training runs, at most 50; the runs may still be training")  //
         ("output,o", po::value(&output_)->default_value("report.html")->value_name("FILE"),
          "the page; - is standard output")  //
         ("no-attention", po::bool_switch(&no_attention_),
-         "do not run the models in best/ to show what they attend to in sample sentences");
+         "do not run the models in best/ to show their attention in sample sentences");
     model_options_.add_to(options);
   }
   std::vector<std::string> positional() const override { return {"run"}; }

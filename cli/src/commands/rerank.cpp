@@ -36,22 +36,21 @@ class Rerank final : public Command {
 
   void add_options(po::options_description& options) override {
     options.add_options()("model,m", po::value(&models_)->composing()->value_name("DIR[=WEIGHT]"),
-                          "a model that scores each translation (may be repeated); its weight is 1")(
+                          "model that scores each translation (may be repeated); default weight: 1")(
         "reverse", po::value(&reverse_)->composing()->value_name("DIR[=WEIGHT]"),
-        "a model of the other direction, which scores the source given the translation (may be repeated)")(
+        "model of the opposite direction, which scores the source given the translation (may be repeated)")(
         "list-weight", real_number("--list-weight", list_weight_, kAnyNumber)->default_value("1")->value_name("X"),
-        "weight of the score that the list has")(
-        "input,i", po::value(&input_)->default_value("-")->value_name("FILE"),
-        "what `translate --format jsonl --n-best N` wrote; - is standard input")(
+        "weight of the score in the list")("input,i", po::value(&input_)->default_value("-")->value_name("FILE"),
+                                           "output of `translate --format jsonl --n-best N`; - is standard input")(
         "output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "- is standard output")(
         "format", po::value(&format_)->default_value("text")->value_name("FORMAT"),
-        "text: the best translation of each line; jsonl: the lists, sorted, with each model's score");
+        "text: the best translation of each line; jsonl: the sorted lists with the score of each model");
     long_lines_.add_to(options,
-                       "a list with a translation of more tokens than a model takes: fail; cut, which scores as many "
-                       "as it takes; or skip, which leaves the list as it is, in jsonl with a `rerank_error`. After a "
-                       "failure, --resume --long-lines skip goes on");
+                       "for a list with a translation that has more tokens than a model supports: fail; cut (score the "
+                       "supported part); or skip (keep the list unchanged, in jsonl with a `rerank_error`). After a "
+                       "failure, continue with --resume --long-lines skip");
     job_.add_to(options);
-    length_penalty_.add_to(options, "that of the first --model's folder");
+    length_penalty_.add_to(options, "from the folder of the first --model");
     po::options_description machine = option_group("Machine");
     model_options_.add_to(machine);
     options.add(machine);

@@ -42,13 +42,13 @@ class Score final : public Command {
         "source", po::value(&source_)->required()->value_name("FILE"), "required: source lines")(
         "target", po::value(&target_)->required()->value_name("FILE"),
         "required: target lines, one for each source line")(
-        "output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "scores; - is stdout")(
+        "output,o", po::value(&output_)->default_value("-")->value_name("FILE"), "scores; - is standard output")(
         "format", po::value(&format_)->default_value("text")->value_name("FORMAT"),
-        "text: the log probability of each line; jsonl: with each token's, and attention");
+        "text: the log probability of each line; jsonl: also of each token, and attention");
     long_lines_.add_to(
         options,
-        "a pair of more tokens than the model takes: fail; cut, which scores as many as it takes; or "
-        "skip, which gives it an empty line, of jsonl an `error`. After a failure, --resume --long-lines skip goes on");
+        "for a pair with more tokens than the model supports: fail; cut (score the supported part); or skip (write an "
+        "empty line, in jsonl an `error`). After a failure, continue with --resume --long-lines skip");
     job_.add_to(options);
     length_penalty_.add_to(options, "none");
     ensemble_.add_to(options);

@@ -26,7 +26,7 @@ class Shortlist final : public Command {
  public:
   std::string_view name() const override { return "shortlist"; }
   std::string_view summary() const override {
-    return "count a lexical shortlist, for translate --shortlist, from pairs and their alignments";
+    return "create a lexical shortlist, for translate --shortlist, from pairs and their alignments";
   }
   std::string_view examples() const override {
     return "dragoman align --model models/de-en train.de train.en --layer 1 --units pieces --output train.align\n"
@@ -42,18 +42,18 @@ class Shortlist final : public Command {
                           "required: folder of the model that will use it");
     input_.add_to(options);
     options.add_options()("alignments,a", po::value(&alignments_)->required()->value_name("FILE"),
-                          "required: a line of links for each pair, as in 0-0 1-2: of align, fast_align, eflomal")(
+                          "required: one line of links per pair, such as 0-0 1-2, from align, fast_align or eflomal")(
         "units", po::value(&units_)->default_value("words")->value_name("UNITS"),
-        "what the links number: words, split at blanks, or pieces of the model's tokenizer")(
+        "unit of the links: words (split at whitespace), or pieces of the model's tokenizer")(
         "best", whole_number("--best", best_, 0)->default_value("100")->value_name("N"),
-        "the most probable translations of each piece; 0: all")(
+        "number of most probable translations per piece; 0: all")(
         "output,o", po::value(&output_)->default_value("-")->value_name("FILE"),
-        "lines of a target piece, a source piece and a probability (.gz and .zst: compressed); - is stdout")(
+        "lines with target piece, source piece and probability (.gz and .zst: compressed); - is standard output")(
         "into",
         po::value(&into_)->value_name("DIR")->notifier([](const std::string& name) { require_named("--into", name); }),
-        "instead: a copy of the model's folder, or the folder itself, that has the shortlist and translates with it")(
-        "first", whole_number("--first", first_, 0)->default_value("100")->value_name("N"),
-        "with --into: the most frequent pieces, which are always on the list");
+        "instead of --output: add the shortlist to a copy of the model's folder, or to the folder itself, which then "
+        "translates with it")("first", whole_number("--first", first_, 0)->default_value("100")->value_name("N"),
+                              "with --into: number of most frequent pieces that are on every list");
     po::options_description plugins = option_group("Plugins");
     add_host_options(plugins, host_options_);
     options.add(plugins);

@@ -25,7 +25,7 @@ namespace po = boost::program_options;
 class Train final : public Command {
  public:
   std::string_view name() const override { return "train"; }
-  std::string_view summary() const override { return "train a model as a YAML file says"; }
+  std::string_view summary() const override { return "train a model with the configuration in a YAML file"; }
   std::string_view examples() const override {
     return "dragoman train train.yml\n"
            "dragoman train train.yml --set training.batch_tokens=8192 --set output=run2\n"
@@ -38,21 +38,22 @@ class Train final : public Command {
     options.add_options()("config,c", po::value(&config_)->required()->value_name("FILE"),
                           "required: training configuration in YAML; examples/multi30k/train.yml explains every key")(
         "set", po::value(&assignments_)->value_name("KEY=VALUE")->composing(),
-        "override a key of the file, as training.schedule.warmup=2000 (may be repeated)")(
+        "override a key of the file, such as training.schedule.warmup=2000 (may be repeated)")(
         "resume", po::bool_switch(&resume_),
-        "go on from the last checkpoint of the output folder, as if never interrupted")(
+        "continue from the last checkpoint of the output folder, as if there had been no interruption")(
         "fork", po::bool_switch(&fork_),
-        "go on from the last checkpoint although keys that affect results have changed");
+        "continue from the last checkpoint although keys that affect results have changed");
     kernel_times_.add_to(options);
     options.add_options()("dump-config", po::bool_switch(&dump_config_),
                           "print the configuration with every key resolved, and exit")(
-        "threads", po::value(&threads_)->value_name("N"), "overrides the key threads; results do not depend on it")(
+        "threads", po::value(&threads_)->value_name("N"), "override the key threads; results do not depend on it")(
         "device", po::value(&device_)->value_name("NAME"),
-        "overrides the key device: cpu, reference (slow, double precision), a plugin's, or auto; `doctor` lists them");
+        "override the key device: cpu, reference (slow, double precision), a device of a plugin, or auto; `doctor` "
+        "lists them");
     add_collective_option(options, collective_);
-    options.add_options()("allow-commands", po::bool_switch(&allow_commands_),
-                          "let the configuration run programs (validation.metrics with a command); for files that you "
-                          "trust");
+    options.add_options()(
+        "allow-commands", po::bool_switch(&allow_commands_),
+        "allow the configuration to run programs (validation.metrics with a command); only for files that you trust");
     add_host_options(options, host_options_);
   }
   std::vector<std::string> positional() const override { return {"config"}; }

@@ -49,11 +49,12 @@ class Translate final : public Command {
     read_.add_as("source-language-column", "source_language_column", files);
     read_.add_as("target-language-column", "target_language_column", files);
     files.add_options()("format", po::value(&format_)->default_value("text")->value_name("FORMAT"),
-                        "text, or jsonl: scores, tokens and alternatives of each line");
+                        "text, or jsonl with the scores, tokens and alternatives of each line");
     translate_.add_as("input-pieces", "input_pieces", files);
     translate_.add_as("output-pieces", "output_pieces", files);
-    files.add_options()("split", po::value(&split_)->value_name("LOCALE"),
-                        "translate sentence by sentence, split by the rules of a language (de, en, ...)");
+    files.add_options()(
+        "split", po::value(&split_)->value_name("LOCALE"),
+        "split the text into sentences by the rules of a language (de, en, ...), and translate each one separately");
     write_.add_as("stream", "stream", files);
     write_.add_as("resume", "resume", files);
     write_.add_as("overwrite", "overwrite", files);

@@ -42,7 +42,7 @@ class Tune final : public Command {
  public:
   std::string_view name() const override { return "tune"; }
   std::string_view summary() const override {
-    return "try length penalties and beams on a text with references; keep the best in the model's folder";
+    return "try length penalties and beam sizes on a text with references, and store the best in a model folder";
   }
   std::string_view examples() const override {
     return "dragoman tune --model models/de-en val.de val.en\n"
@@ -58,12 +58,13 @@ class Tune final : public Command {
         "output,o", po::value(&output_)->value_name("DIR")->notifier([](const std::string& name) {
           require_named("--output", name);
         }),
-        "the model folder to write, with the best settings as its own (config.json, decoding); it may be the model's. "
-        "Without it they are only shown")(
+        "model folder to write with the best settings (config.json, decoding); it may be the folder of --model. "
+        "Without this option, the settings are only shown")(
         "alpha", po::value(&alpha_)->default_value("0.6,0.8,1,1.2,1.4,1.6,1.8,2,2.2")->value_name("X,..."),
-        "strengths of the length penalty that are tried")("beam-size", po::value(&beam_size_)->value_name("N,..."),
-                                                          "sizes of the beam that are tried (default: the model's)")(
-        "metric", po::value(&metric_)->default_value("bleu")->value_name("NAME"), "what decides: bleu or chrf");
+        "strengths of the length penalty to try")("beam-size", po::value(&beam_size_)->value_name("N,..."),
+                                                  "beam sizes to try (default: the beam size of the model)")(
+        "metric", po::value(&metric_)->default_value("bleu")->value_name("NAME"),
+        "metric that selects the best settings: bleu or chrf");
     po::options_description machine = option_group("Machine");
     model_options_.add_to(machine);
     options.add(machine);

@@ -14,14 +14,14 @@ namespace po = boost::program_options;
 class Verify final : public Command {
  public:
   std::string_view name() const override { return "verify"; }
-  std::string_view summary() const override { return "say where two tokenizers encode a text differently"; }
+  std::string_view summary() const override { return "report where two tokenizers encode a text differently"; }
   std::string_view examples() const override {
     return "dragoman verify sentencepiece.model tokenizer.json corpus.txt\n";
   }
 
   void add_options(po::options_description& options) override {
-    options.add_options()                                                                                        //
-        ("first", po::value(&first_)->required()->value_name("FILE"), "required: a tokenizer file of any kind")  //
+    options.add_options()                                                                                          //
+        ("first", po::value(&first_)->required()->value_name("FILE"), "required: a tokenizer file in any format")  //
         ("second", po::value(&second_)->required()->value_name("FILE"),
          "required: the tokenizer to compare it with")                                                           //
         ("corpus", po::value(&corpus_)->required()->value_name("FILE"), "required: text; - is standard input")   //

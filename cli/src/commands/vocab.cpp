@@ -39,36 +39,38 @@ class Vocab final : public Command {
         ("action", po::value(&action_)->required()->value_name("ACTION"),
          "required: truncate, prune, extend or merge")  //
         ("tokenizer,t", po::value(&files_)->required()->composing()->value_name("FILE"),
-         "required: tokenizer.json, or another kind of file that `convert` reads; merge takes two")                   //
-        ("output,o", po::value(&output_)->required()->value_name("FILE"), "required: where to write tokenizer.json")  //
+         "required: tokenizer.json, or another format that `convert` reads; merge takes two files")                 //
+        ("output,o", po::value(&output_)->required()->value_name("FILE"), "required: the tokenizer.json to write")  //
         ("map", po::value(&map_)->value_name("FILE"),
-         "where to write lines of old id, tab and new id, - for a piece that is gone; of merge, the ids of the second "
+         "file for lines with old id, tab and new id (- for a removed piece); for merge, the ids of the second "
          "file")  //
         ("size", whole_number("--size", size_, std::int32_t{1})->value_name("N"),
-         "truncate, extend --corpus: number of pieces in all")  //
+         "truncate, extend --corpus: total number of pieces")  //
         ("corpus", po::value(&corpus_)->multitoken()->value_name("FILE..."),
-         "prune: text that says which pieces are used; extend: text to learn further merges from; as for learn-bpe")  //
+         "prune: text that determines which pieces are used; extend: text to learn more merges from; files as for "
+         "learn-bpe")  //
         ("min-frequency",
          whole_number("--min-frequency", extension_.min_frequency, std::uint64_t{0})
              ->default_value("2")
              ->value_name("N"),
-         "extend --corpus: a pair that occurs less often is not merged")  //
+         "extend --corpus: minimum frequency of a merged pair")  //
         ("character-coverage",
          real_number("--character-coverage", extension_.character_coverage, kShare)
              ->default_value("1")
              ->value_name("SHARE"),
-         "extend --corpus: share of its characters that have a piece afterwards")  //
+         "extend --corpus: share of the corpus's characters that have a piece afterwards")  //
         ("min-count",
          whole_number("--min-count", prune_.min_count, std::uint64_t{0})->default_value("1")->value_name("N"),
-         "prune: pieces that occur less often there go, save for what other pieces are made of")  //
+         "prune: remove pieces that occur less often, except parts of other pieces")  //
         ("drop-characters", po::bool_switch(&prune_.drop_characters),
-         "prune: rare characters go, too, and become bytes")                                                      //
+         "prune: also remove rare characters, which become bytes")                                                //
         ("special", po::value(&special_)->multitoken()->value_name("TOKEN..."), "extend: special tokens to add")  //
         ("user-symbol", po::value(&symbols_)->multitoken()->value_name("SYMBOL..."),
-         "extend: texts to add that always stay one piece")                                                         //
-        ("user-symbols-file", po::value(&symbols_file_)->value_name("FILE"), "extend: a file of them, one a line")  //
+         "extend: texts to add that are always one piece")  //
+        ("user-symbols-file", po::value(&symbols_file_)->value_name("FILE"),
+         "extend: file with user symbols, one per line")  //
         ("threads", thread_count(threads_),
-         "prune, extend --corpus: 0: as many as the process may use; the output does not depend on it");
+         "prune, extend --corpus: threads; 0: all cores that the process may use; the output does not depend on it");
     invalid_utf8_.add_to(options);
     tokenizer_options_.add_to(options);
   }

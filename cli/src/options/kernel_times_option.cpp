@@ -8,7 +8,7 @@ namespace po = boost::program_options;
 
 void KernelTimesOption::add_to(po::options_description& options) {
   options.add_options()("kernel-times", po::bool_switch(&wanted_),
-                        "on a GPU: at the end, log how long each kind of kernel took; slows the work down");
+                        "on a GPU: log the time of each kind of kernel at the end; slows the computation");
 }
 
 void KernelTimesOption::log_times(const core::LogSink& log, const plugins::Host& host, tensor::Device device) {

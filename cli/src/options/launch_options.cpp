@@ -69,9 +69,9 @@ void warn_of_processes_that_are_not_joined(const core::LogSink& log) {
 
 void add_collective_option(po::options_description& options, std::string& collective) {
   options.add_options()("collective", po::value(&collective)->value_name("NAME")->default_value(kAuto),
-                        "how the processes of a job exchange data: auto (MPI, if mpirun or srun has started several; "
-                        "gradients between GPUs by NCCL, if all processes can), mpi (gradients, too), nccl (as auto, "
-                        "but without NCCL it is an error), none (this process is alone)");
+                        "how the processes of a job exchange data: auto (MPI if mpirun or srun has started several "
+                        "processes; NCCL for gradients between GPUs if all processes support it), mpi (also for "
+                        "gradients), nccl (as auto, but a missing NCCL is an error), none (a single process)");
 }
 
 Launch launch_of(const std::string& collective, const core::LogSink& log) {

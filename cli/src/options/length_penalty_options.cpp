@@ -11,7 +11,7 @@ namespace po = boost::program_options;
 void LengthPenaltyOptions::add_to(po::options_description& options, const std::string& usual) {
   const std::string preset = fmt::format("PRESET (={})", usual);
   options.add_options()("length-penalty", po::value(&preset_)->value_name(preset),
-                        "how the score follows from the log probability: none, fairseq, gnmt, marian, ct2")(
+                        "length normalisation of the log probability: none, fairseq, gnmt, marian, ct2, transformers")(
       "alpha", real_number("--alpha", alpha_, kAnyNumber)->value_name("X"),
       "strength of the length penalty (default: the preset's)");
 }

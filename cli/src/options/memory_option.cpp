@@ -22,8 +22,8 @@ std::uint64_t parse_size(const std::string& option, const std::string& text) {
 
 void MemoryOption::add_to(po::options_description& options) {
   options.add_options()("memory", po::value(&size_)->value_name("SIZE"),
-                        "use at most so much memory, as 500MB or 2GiB; what does not fit goes to temporary files in "
-                        "$TMPDIR, else beside the output. The result is the same (default: no limit)");
+                        "memory limit, such as 500MB or 2GiB; data beyond it goes to temporary files in $TMPDIR, or "
+                        "next to the output. The result is the same (default: no limit)");
 }
 
 tokenizer::MemoryBudget MemoryOption::budget(const std::string& output) const {

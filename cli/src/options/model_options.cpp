@@ -14,15 +14,14 @@ namespace po = boost::program_options;
 void ModelOptions::add_to(po::options_description& options) {
   options.add_options()("threads", thread_count(threads_), threads_help("threads").c_str())(
       "device", po::value(&device_)->default_value("cpu")->value_name("NAME"),
-      "cpu, reference (slow, double precision), a plugin's, or auto: the best that is here; `doctor` lists them")(
-      "batch-invariant", po::bool_switch(&batch_invariant_),
-      "compute each sentence so that its bits depend on no other, at a cost; the CPU always does")(
-      "memory", po::value(&memory_)->value_name("SIZE"),
-      "take at most so much of a GPU's memory, as 4GB (default: what there is)")(
+      "cpu, reference (slow, double precision), a device of a plugin, or auto (the best available one); `doctor` lists "
+      "them")("batch-invariant", po::bool_switch(&batch_invariant_),
+              "make the bits of each sentence independent of other sentences, at a cost; always so on the CPU")(
+      "memory", po::value(&memory_)->value_name("SIZE"), "limit of GPU memory, such as 4GB (default: all of it)")(
       "compute", po::value(&compute_)->default_value(std::string(tensor::kStoredCompute))->value_name("TYPE"),
-      fmt::format("{}; {}: what the model's folder says", tensor::kComputeHelp, tensor::kStoredCompute).c_str())(
-      "allow-non-finite", po::bool_switch(&allow_non_finite_),
-      "use a model although it holds weights that are NaN or infinite");
+      fmt::format("{}; {}: the type that the model folder specifies", tensor::kComputeHelp, tensor::kStoredCompute)
+          .c_str())("allow-non-finite", po::bool_switch(&allow_non_finite_),
+                    "accept a model with weights that are NaN or infinite");
   add_host_options(options, host_);
 }
 

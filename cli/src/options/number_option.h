@@ -62,7 +62,7 @@ inline boost::program_options::typed_value<std::string>* thread_count(int& threa
 
 /// Returns the help of --threads.
 inline std::string threads_help(std::string_view what) {
-  return fmt::format("{}, at most {}; 0: as many as the process may use", what, core::kMaxThreads);
+  return fmt::format("{}, at most {}; 0: all cores that the process may use", what, core::kMaxThreads);
 }
 
 }  // namespace dragoman::cli

@@ -22,7 +22,7 @@ constexpr std::int32_t kMaxHypotheses = 10000;
 void add_length_penalty(OptionTable<Search>& table, const LengthPenalty& usual) {
   core::Option preset{.name = "length_penalty",
                       .placeholder = "PRESET",
-                      .help = "how scores follow from lengths, and when to stop, as in another toolkit",
+                      .help = "length normalisation and stop rule of a toolkit",
                       .fallback = Json(std::string(usual.name))};
   for (const std::string_view name : LengthPenalty::kPresets) preset.choices.emplace_back(name);
   core::Option alpha{.name = "alpha",
@@ -65,8 +65,8 @@ void add_suppress_tokens(OptionTable<Search>& table) {
   core::Option option{.name = "suppress_tokens",
                       .placeholder = "[ID, ...]",
                       .help =
-                          "tokens that are never chosen, by id; a list of ids among them is a sequence of tokens "
-                          "that no translation holds",
+                          "ids of tokens that are never generated; an inner list of ids is a sequence of tokens that "
+                          "is never generated",
                       .parse = parse_suppressed,
                       .repeated = true};
   table.custom(
@@ -110,56 +110,58 @@ OptionTable<Search> make_table() {
   OptionTable<Search> table;
   table.group("Search")
       .text("decoder", &Search::decoder, usual.strategy, "NAME",
-            "beam, greedy, sampling, mbr (minimum Bayes risk), or a plugin's")
+            "beam, greedy, sampling, mbr (minimum Bayes risk), or a decoder of a plugin")
       .number("beam_size", &Search::beam_size, usual.beam_size, {.least = 1, .most = kMaxHypotheses}, "N",
-              "hypotheses kept")
+              "number of hypotheses in the beam")
       .number("n_best", &Search::n_best, usual.n_best, {.least = 1, .most = kMaxHypotheses}, "N",
-              "hypotheses returned (jsonl)");
+              "number of translations to return (jsonl)");
   add_length_penalty(table, usual.length_penalty);
   table
       .number("coverage_penalty", &Search::coverage_penalty, usual.coverage_penalty, {}, "X",
-              "score less what leaves source tokens unattended; needs a model with an alignment; 0: off")
+              "penalty for source tokens without attention; requires a model with an alignment; 0: off")
       .number("patience", &Search::patience, usual.patience, {.least = 0, .most = 1000, .least_included = false}, "X",
-              "above 1: look at more ended hypotheses before stopping")
+              "above 1: wait for more ended hypotheses before stopping")
       .number("beam_groups", &Search::beam_groups, usual.beam_groups, {.least = 1, .most = kMaxHypotheses}, "G",
-              "diverse beam search: groups that divide the beam and avoid each other's tokens; 1: off")
-      .number("diversity_strength", &Search::diversity_strength, usual.diversity_strength, {}, "X",
-              "what a token costs for each time that an earlier group has chosen it in the same step")
+              "diverse beam search: number of groups that divide the beam and avoid each other's tokens; 1: off")
+      .number(
+          "diversity_strength", &Search::diversity_strength, usual.diversity_strength, {}, "X",
+          "diverse beam search: penalty of a token for each time that an earlier group has chosen it in the same step")
       .number("minimum_length", &Search::minimum_length, usual.minimum_length, {}, "N",
-              "shortest translation in tokens; never more than the longest that is allowed")
+              "minimum length of a translation in tokens; never more than the maximum length")
       .number("minimum_length_factor", &Search::minimum_length_factor, usual.minimum_length_factor,
-              {.least = 0, .most = 1000}, "X", "shortest translation, in source tokens")
+              {.least = 0, .most = 1000}, "X", "minimum length as a multiple of the source length")
       .number("maximum_length", &Search::maximum_length, usual.maximum_length, {}, "N",
-              "longest translation in tokens; 0: as the factor and the offset say")
+              "maximum length of a translation in tokens; 0: given by the factor and the offset")
       .number("maximum_length_factor", &Search::maximum_length_factor, usual.maximum_length_factor,
-              {.least = 0, .most = 1000}, "X", "longest translation, in source tokens")
+              {.least = 0, .most = 1000}, "X", "maximum length as a multiple of the source length")
       .number("maximum_length_offset", &Search::maximum_length_offset, usual.maximum_length_offset, {}, "N",
-              "and so many tokens more")
+              "number of tokens to add to this multiple")
       .number("repetition_penalty", &Search::repetition_penalty, usual.repetition_penalty,
-              {.least = 0.001, .most = 1000}, "X", "above 1: repeat less")
+              {.least = 0.001, .most = 1000}, "X", "above 1: penalise repeated tokens")
       .number("no_repeat_ngram", &Search::no_repeat_ngram, usual.no_repeat_ngram, {}, "N",
-              "no N-gram of tokens twice; 0: off");
+              "generate no N-gram of tokens twice; 0: off");
   add_suppress_tokens(table);
-  table.flag("suppress_unknown", &Search::suppress_unknown, usual.suppress_unknown, "never choose the unknown token")
+  table.flag("suppress_unknown", &Search::suppress_unknown, usual.suppress_unknown, "never generate the unknown token")
       .flag("replace_unknown", &Search::replace_unknown, usual.replace_unknown,
-            "put the source word in the place of an unknown token")
+            "replace an unknown token by the source word that it attends to")
       .flag("alignment", &Search::alignment, usual.want_alignment, "report attention weights (jsonl)")
       .group("Sampling (decoder sampling or mbr)")
-      .number("temperature", &Search::temperature, usual.sampling.temperature, {.least = 0.001}, "X", "flatter above 1")
+      .number("temperature", &Search::temperature, usual.sampling.temperature, {.least = 0.001}, "X",
+              "temperature of sampling; above 1: a flatter distribution")
       .number("top_k", &Search::top_k, usual.sampling.top_k, {}, "N",
               "draw from the N most probable tokens; 0: from all")
       .number("top_p", &Search::top_p, usual.sampling.top_p, core::kShare, "P",
-              "draw from the most probable tokens of total probability P")
+              "draw from the most probable tokens with total probability P")
       .number("seed", &Search::seed, usual.sampling.seed, {}, "N",
-              "what the draws follow from, with the number of the line")
+              "seed of the random draws, combined with the line number")
       .group("Minimum Bayes risk (decoder mbr)")
       .choice("mbr_candidates", &Search::mbr_candidates, name_of_choice(kMbrCandidates, usual.mbr.candidates),
               names_of(kMbrCandidates), "KIND",
-              "samples, drawn as the options of sampling say, or the best of a beam search")
+              "samples (drawn with the sampling options) or beam (the results of a beam search)")
       .number("mbr_samples", &Search::mbr_samples, usual.mbr.samples, {.least = 1, .most = 1000}, "N",
-              "samples to draw; the work grows with the square")
+              "number of samples; the cost of comparing them grows quadratically")
       .choice("mbr_utility", &Search::mbr_utility, name_of_choice(kMbrUtilities, usual.mbr.utility),
-              names_of(kMbrUtilities), "METRIC", "what candidates are compared by, sentence by sentence");
+              names_of(kMbrUtilities), "METRIC", "metric that compares candidates, sentence by sentence");
   return table;
 }
 

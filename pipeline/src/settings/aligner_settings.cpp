@@ -15,8 +15,8 @@ const core::OptionTable<AlignmentSettings>& alignment_table() {
       core::OptionTable<Settings>()
           .group("Alignment")
           .choice("units", &Settings::unit, {{"words", AlignmentUnit::kWords}, {"pieces", AlignmentUnit::kPieces}},
-                  "UNITS", "what is aligned: words, split at blanks, or the tokenizer's pieces")
-          .custom({number_list_option("layer", "N", "the decoder layer whose attention counts, from 0; -1 is the last",
+                  "UNITS", "unit of alignment: words (split at whitespace), or pieces of the tokenizer")
+          .custom({number_list_option("layer", "N", "decoder layer whose attention is used, from 0; -1 is the last",
                                       "the model's", true)},
                   [](OptionReader& options, Settings& settings) {
                     const std::vector<int> layers = read_number_list(options, "layer", true);
@@ -24,28 +24,28 @@ const core::OptionTable<AlignmentSettings>& alignment_table() {
                     if (!layers.empty()) settings.layer = layers.front();
                   })
           .custom({number_list_option("heads", "LIST",
-                                      "heads of that layer, as in 0-3; their mean counts; without a layer the model's",
+                                      "heads of that layer, such as 0-3, whose mean is used; without a layer, the "
+                                      "heads that the model declares",
                                       "all of a given layer", false)},
                   [](OptionReader& options, Settings& settings) {
                     settings.heads = read_number_list(options, "heads", false);
                   })
-          .choice(
-              "step", &Settings::step, {{"output", AlignmentStep::kOutput}, {"input", AlignmentStep::kInput}}, "STEP",
-              "attention of the step that predicts a target token, or of the one that reads it, by which some models "
-              "align better")
-          .choice(
-              "context", &Settings::full_context, {{"causal", false}, {"full", true}}, "CONTEXT",
-              "what a step sees of the target: what is before, as in translation, or all of it, for models that were "
-              "trained to align so")
+          .choice("step", &Settings::step, {{"output", AlignmentStep::kOutput}, {"input", AlignmentStep::kInput}},
+                  "STEP",
+                  "attention of the step that predicts a target token (output), or of the step that reads it (input), "
+                  "with which some models align better")
+          .choice("context", &Settings::full_context, {{"causal", false}, {"full", true}}, "CONTEXT",
+                  "target context of a step: causal (the preceding tokens, as in translation), or full (all tokens, "
+                  "for models that were trained to align this way)")
           .number("threshold", &Settings::threshold, {.least = 0, .most = 1}, "X",
-                  "all links of at least this weight, not the best of each unit; 0: off")
+                  "use all links of at least this weight instead of the best link of each unit; 0: off")
           .choice("symmetrize", &Settings::symmetrization,
                   {{"intersection", corpus::Symmetrization::kIntersection},
                    {"union", corpus::Symmetrization::kUnion},
                    {"grow-diag", corpus::Symmetrization::kGrowDiag},
                    {"grow-diag-final", corpus::Symmetrization::kGrowDiagFinal},
                    {"grow-diag-final-and", corpus::Symmetrization::kGrowDiagFinalAnd}},
-                  "HOW", "how the links of two directions are joined");
+                  "HOW", "how the links of both directions are combined");
   return table;
 }
 

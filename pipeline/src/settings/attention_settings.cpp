@@ -87,18 +87,19 @@ core::OptionTable<decoding::AttentionRequest> request_table() {
   };
   return core::OptionTable<Request>()
       .group("Attention")
-      .custom({numbers("attention_layers", "layers from 0, as in 0,2-4; -1 is the last; or all", true)},
+      .custom({numbers("attention_layers", "layers from 0, such as 0,2-4; -1 is the last; or all", true)},
               [](OptionReader& options, Request& request) {
                 request.layers = read_number_list(options, "attention_layers", true);
               })
-      .custom({numbers("attention_heads", "heads from 0, as in 0-3 for the first four; or all", false)},
+      .custom({numbers("attention_heads", "heads from 0, such as 0-3 for the first four; or all", false)},
               [](OptionReader& options, Request& request) {
                 request.heads = read_number_list(options, "attention_heads", false);
               })
-      .flag("attention_mean", &Request::mean, "the mean of these heads in place of each")
-      .flag("attention_before_softmax", &Request::before_softmax, "what goes into the softmax, not what comes out")
+      .flag("attention_mean", &Request::mean, "show the mean of these heads instead of each head")
+      .flag("attention_before_softmax", &Request::before_softmax,
+            "show the inputs of the softmax instead of its outputs")
       .flag("attention_full_context", &Request::full_context,
-            "the decoder sees the whole target, for alignments; its probabilities do not");
+            "let the decoder see the whole target, for alignments; this does not affect probabilities");
 }
 
 }  // namespace
@@ -115,12 +116,13 @@ const core::OptionTable<AttentionSettings>& attention_table() {
   static const auto table =
       core::OptionTable<Settings>()
           .group("Attention")
-          .choice("attention", &Settings::kind, attention_kinds(), "WHICH",
-                  "show attention: of the encoder or the decoder to itself, or of the decoder to the source")
+          .choice(
+              "attention", &Settings::kind, attention_kinds(), "WHICH",
+              "attention to show: none, encoder or decoder (self-attention), or cross (from the decoder to the source)")
           .include(&Settings::request, request_table())
-          .text("attention_svg", &Settings::svg, "DIR", "write a picture of each sentence: LINE.svg")
+          .text("attention_svg", &Settings::svg, "DIR", "folder for a picture of each sentence: LINE.svg")
           .text("attention_npy", &Settings::npy, "DIR",
-                "write an array of each sentence, layers x heads x queries x keys: LINE.npy");
+                "folder for an array of each sentence, layers x heads x queries x keys: LINE.npy");
   return table;
 }
 

@@ -48,14 +48,14 @@ const core::OptionTable<EnsembleOptions>& ensemble_table() {
           .custom(
               {{.name = "ensemble",
                 .placeholder = "DIR",
-                .help =
-                    "a further model, with which the first translates together: of any kind, with the same tokenizer "
-                    "(YAML: a list)",
+                .help = "another model of an ensemble with the first one: of any kind, with the same tokenizer (YAML: "
+                        "a list)",
                 .parse = [](const std::string& word) { return core::Json::array({word}); },
                 .repeated = true},
                {.name = "ensemble_weights",
                 .placeholder = "X,...",
-                .help = "of all models, the first one included; only ratios count (YAML: a list; default: equal)",
+                .help =
+                    "weights of all models, including the first one; only ratios matter (YAML: a list; default: equal)",
                 .parse =
                     [](const std::string& word) {
                       core::Json list = core::Json::array();
@@ -70,7 +70,7 @@ const core::OptionTable<EnsembleOptions>& ensemble_table() {
           .choice("ensemble_mean", &Options::mean,
                   {{"probability", decoding::EnsembleMean::kProbability},
                    {"log-probability", decoding::EnsembleMean::kLogProbability}},
-                  "KIND", "what is averaged: probability, as in fairseq, or log-probability, as in Marian");
+                  "KIND", "quantity that is averaged: probability, as in fairseq, or log-probability, as in Marian");
   return table;
 }
 

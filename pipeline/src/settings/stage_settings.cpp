@@ -26,9 +26,9 @@ OptionTable<decoding::LoopLimits> limits_table() {
   return OptionTable<Limits>()
       .group("Machine")
       .number("batch_tokens", &Limits::maximum_encoder_tokens, {.least = 0}, "N",
-              "source tokens encoded together; 0: what suits the device (no effect on results)")
+              "number of source tokens encoded together; 0: suitable for the device (no effect on results)")
       .number("rows", &Limits::maximum_rows, {.least = 0}, "N",
-              "hypotheses in flight per worker; 0: what suits the device (no effect on results)");
+              "number of hypotheses in flight per worker; 0: suitable for the device (no effect on results)");
 }
 
 OptionTable<ModelOptions> compute_table() {
@@ -37,13 +37,13 @@ OptionTable<ModelOptions> compute_table() {
   choices.insert(choices.end(), tensor::kComputeChoices.begin(), tensor::kComputeChoices.end());
   return OptionTable<ModelOptions>().group("Machine").choice(
       "compute", &ModelOptions::compute, std::move(choices), "TYPE",
-      fmt::format("{}; {}: what the model's folder says", tensor::kComputeHelp, tensor::kStoredCompute));
+      fmt::format("{}; {}: the type that the model folder specifies", tensor::kComputeHelp, tensor::kStoredCompute));
 }
 
 OptionTable<TranslateOptions> ignore_table() {
   return OptionTable<TranslateOptions>().group("Search").flag(
       "ignore_model_defaults", &TranslateOptions::ignore_model_defaults,
-      "options that are not given are the program's, whatever the model's folder says (config.json, decoding)");
+      "ignore the search defaults and the shortlist in the model's folder (config.json, decoding)");
 }
 
 /// Reads a text or a list of texts.
@@ -66,16 +66,16 @@ OptionTable<decoding::ShortlistLimits> shortlist_limits_table() {
   using Limits = decoding::ShortlistLimits;
   return OptionTable<Limits>()
       .group("Search")
-      .number("shortlist_first", &Limits::first, {}, "N", "the most frequent tokens, which are always on a shortlist")
-      .number("shortlist_best", &Limits::best, {}, "N", "translations of each source token that a shortlist gives");
+      .number("shortlist_first", &Limits::first, {}, "N", "number of most frequent tokens that are on every shortlist")
+      .number("shortlist_best", &Limits::best, {}, "N", "number of translations per source token on a shortlist");
 }
 
 OptionTable<ShortlistSettings> shortlist_table() {
   return OptionTable<ShortlistSettings>()
       .group("Search")
       .text("shortlist", &ShortlistSettings::path, "FILE",
-            "choose each sentence's tokens from its lexical shortlist: of the command `shortlist`, Marian or Bergamot; "
-            "none: not from the model's own either")
+            "restrict the tokens of each sentence to a lexical shortlist of the command `shortlist`, Marian or "
+            "Bergamot; none: also disables the model's own shortlist")
       .include(&ShortlistSettings::limits, shortlist_limits_table());
 }
 
@@ -84,8 +84,9 @@ const OptionTable<LanguagePair>& make_language_table() {
       OptionTable<LanguagePair>()
           .group("Languages")
           .text("source_language", &LanguagePair::source, "CODE",
-                "of the source, by a code of the model's table (`inspect` shows it); a line may have its own")
-          .text("target_language", &LanguagePair::target, "CODE", "of the translation");
+                "source language, as a code of the model's language table (`inspect` shows it); a line may override it")
+          .text("target_language", &LanguagePair::target, "CODE",
+                "target language, as a code of the same table; a line may override it");
   return table;
 }
 
@@ -95,7 +96,7 @@ OptionTable<TranslateOptions> search_options_table() {
       .include(&Options::search, decoding::search_table())
       .group("Search")
       .text("unknown_dictionary", &Options::unknown_dictionary, "FILE",
-            "with replace_unknown: what stands for a source word, lines of WORD, a tab and its translation")
+            "with replace_unknown: translations of source words, as lines with WORD, a tab and its translation")
       .include(&Options::shortlist, shortlist_table());
 }
 
@@ -105,31 +106,30 @@ OptionTable<TranslateOptions> text_options_table() {
       .include(&Options::languages, make_language_table())
       .group("Constraints")
       .text("target_prefix", &Options::target_prefix, "TEXT",
-            "what every translation begins with; a line may have its own (jsonl: target_prefix)")
+            "text that every translation begins with; a line may override it (jsonl: target_prefix)")
       .custom({{.name = "suppress",
                 .placeholder = "TEXT",
-                .help = "never use the word, or the words, TEXT as it is tokenised (YAML: a list)",
+                .help = "never generate the word or words TEXT, as they are tokenised (YAML: a list)",
                 .parse = [](const std::string& word) { return core::Json::array({word}); },
                 .repeated = true}},
               [](core::OptionReader& reader, Options& options) { options.suppress = read_texts(reader, "suppress"); })
       .custom(
           {{.name = "constraints",
             .placeholder = "TEXT",
-            .help = "every translation holds the word, or the words, TEXT (YAML: a list); beam search",
+            .help = "every translation contains the word or words TEXT (YAML: a list); beam search only",
             .parse = [](const std::string& word) { return core::Json::array({word}); },
             .repeated = true}},
           [](core::OptionReader& reader, Options& options) { options.constraints = read_texts(reader, "constraints"); })
-      .flag(
-          "ignore_line_options", &Options::ignore_line_options,
-          "leave the keys source_language, target_language, target_prefix, suppress, constraints and decoding of JSON "
-          "lines alone")
+      .flag("ignore_line_options", &Options::ignore_line_options,
+            "ignore the keys source_language, target_language, target_prefix, suppress, constraints and decoding of "
+            "JSON lines")
       .group("Files")
       .flag("input_pieces", &Options::input_pieces,
-            "texts are pieces of the model's source tokenizer with spaces between them, as `encode` writes them")
+            "the input consists of pieces of the source tokenizer, separated by spaces, as `encode` writes them")
       .flag("output_pieces", &Options::output_pieces,
-            "translations are pieces of the target tokenizer with spaces between them, as `decode` reads them")
+            "write pieces of the target tokenizer, separated by spaces, as `decode` reads them")
       .group("Results")
-      .flag("details", &Options::details, "scores, tokens and alternatives beside the text")
+      .flag("details", &Options::details, "also return scores, tokens and alternatives")
       .include(&Options::attention, attention_table());
 }
 
@@ -138,12 +138,11 @@ OptionTable<ModelOptions> machine_table() {
   return OptionTable<Options>()
       .group("Machine")
       .number("threads", &Options::threads, {.most = core::kMaxThreads}, "N",
-              fmt::format("workers, at most {}; 0: as many as the process may use", core::kMaxThreads))
+              fmt::format("workers, at most {}; 0: all cores that the process may use", core::kMaxThreads))
       .choice("latency", &Options::latency, {{"auto", true}, {"off", false}}, "MODE",
-              "auto: workers that have no sentence share the steps of those that have; off: a sentence is one core's")
+              "auto: idle workers share the steps of busy ones; off: one core computes a sentence")
       .include(&Options::limits, limits_table())
-      .flag("allow_non_finite", &Options::allow_non_finite,
-            "use a model although it holds weights that are NaN or infinite");
+      .flag("allow_non_finite", &Options::allow_non_finite, "accept a model with weights that are NaN or infinite");
 }
 
 void read_shard(core::OptionReader& options, ReadSettings& settings) {
@@ -189,8 +188,8 @@ const OptionTable<ReadSettings>& read_table() {
       OptionTable<ReadSettings>()
           .custom({{.name = "path",
                     .placeholder = "FILE",
-                    .help = "text, one record a line (gz and zst too); of several (YAML: a list) one behind the other; "
-                            "-, or none, is standard input",
+                    .help = "text, one record per line (gz and zst too); several files (YAML: a list) are read in "
+                            "order; -, or no file, is standard input",
                     .parse = [](const std::string& word) { return core::Json::array({word}); },
                     .repeated = true}},
                   [](core::OptionReader& reader, ReadSettings& settings) {
@@ -199,8 +198,8 @@ const OptionTable<ReadSettings>& read_table() {
                   })
           .custom({{.name = "shard",
                     .placeholder = "I/N",
-                    .help = "only the Ith of N parts of consecutive lines, as in 2/8: the outputs of all, joined in "
-                            "order, are that of the whole; files only",
+                    .help = "read only part I of N parts of consecutive lines, such as 2/8; the outputs of all parts, "
+                            "concatenated in order, are the output of the whole; files only",
                     .parse =
                         [](const std::string& word) {
                           parse_shard(word);
@@ -208,57 +207,58 @@ const OptionTable<ReadSettings>& read_table() {
                         }}},
                   read_shard)
           .choice("format", &ReadSettings::format, formats(), "FORMAT",
-                  "text, jsonl (an object a line) or tsv (columns)",
+                  "text, jsonl (one object per line) or tsv (columns)",
                   {{"pieces", "pieces are read with `input_pieces` of translate"}})
-          .text("key", &ReadSettings::key, "KEY", "of jsonl: what holds the text")
-          .number("column", &ReadSettings::column, kColumns, "N", "of tsv: what holds the text")
+          .text("key", &ReadSettings::key, "KEY", "jsonl: key of the text")
+          .number("column", &ReadSettings::column, kColumns, "N", "tsv: column of the text")
           .text("target_prefix_file", &ReadSettings::target_prefix_file, "FILE",
-                "what translations begin with, a line for each of the input")
+                "file with the target prefix of each input line")
           .number("target_prefix_column", &ReadSettings::target_prefix_column, {.most = kMaxColumns}, "N",
-                  "of tsv: what holds the beginning of the translation; 0: none")
+                  "tsv: column of the target prefix; 0: none")
           .number("source_language_column", &ReadSettings::source_language_column, {.most = kMaxColumns}, "N",
-                  "of tsv: what holds the language of the source; 0: none")
+                  "tsv: column of the source language; 0: none")
           .number("target_language_column", &ReadSettings::target_language_column, {.most = kMaxColumns}, "N",
-                  "of tsv: what holds the language of the translation; 0: none");
+                  "tsv: column of the target language; 0: none");
   return table;
 }
 
 const OptionTable<WriteSettings>& write_table() {
   static const auto table =
       OptionTable<WriteSettings>()
-          .text("path", &WriteSettings::path, "FILE",
-                "what is written (.gz and .zst: compressed); - is standard output")
-          .choice("format", &WriteSettings::format, formats(), "FORMAT", "text, jsonl (all that is known) or tsv",
+          .text("path", &WriteSettings::path, "FILE", "the output (.gz and .zst: compressed); - is standard output")
+          .choice("format", &WriteSettings::format, formats(), "FORMAT", "text, jsonl (with all fields) or tsv",
                   {{"pieces", "pieces are written with `output_pieces` of translate"}})
-          .number("column", &WriteSettings::column, kColumns, "N", "of tsv: what the text replaces")
+          .number("column", &WriteSettings::column, kColumns, "N", "tsv: column that the text replaces")
           .flag("resume", &WriteSettings::resume,
-                "continue an interrupted run of the same input, model and options: keep the complete lines of "
+                "continue an interrupted run with the same input, model and options: keep the complete lines of "
                 "OUTPUT.partial")
-          .flag("overwrite", &WriteSettings::overwrite, "begin anew, though an interrupted run left OUTPUT.partial")
+          .flag("overwrite", &WriteSettings::overwrite,
+                "start again although an interrupted run has left OUTPUT.partial")
           .flag("stream", &WriteSettings::stream,
-                "to standard output, as text: show each line while it is translated, word by word as it is decided");
+                "show each line during its translation, word by word; only for the format text on standard output");
   return table;
 }
 
 const OptionTable<SplitSettings>& split_table() {
   static const auto table = OptionTable<SplitSettings>().text("locale", &SplitSettings::locale, "LOCALE",
-                                                              "the language of the text (de, en, ...)");
+                                                              "language of the text (de, en, ...)");
   return table;
 }
 
 const OptionTable<NormalizeSettings>& normalize_table() {
-  static const auto table = OptionTable<NormalizeSettings>()
-                                .choice("form", &NormalizeSettings::form,
-                                        {{"none", "none"}, {"nfc", "nfc"}, {"nfkc", "nfkc"}}, "FORM", "of Unicode")
-                                .flag("lowercase", &NormalizeSettings::lowercase, "lower-case the text");
+  static const auto table =
+      OptionTable<NormalizeSettings>()
+          .choice("form", &NormalizeSettings::form, {{"none", "none"}, {"nfc", "nfc"}, {"nfkc", "nfkc"}}, "FORM",
+                  "Unicode normalisation form")
+          .flag("lowercase", &NormalizeSettings::lowercase, "convert the text to lower case");
   return table;
 }
 
 const OptionTable<EncodeSettings>& encode_table() {
   static const auto table =
       OptionTable<EncodeSettings>()
-          .text("tokenizer", &EncodeSettings::tokenizer, "FILE", "of any kind that is read")
-          .choice("format", &EncodeSettings::ids, {{"pieces", false}, {"ids", true}}, "FORMAT", "what is written")
+          .text("tokenizer", &EncodeSettings::tokenizer, "FILE", "tokenizer file in any supported format")
+          .choice("format", &EncodeSettings::ids, {{"pieces", false}, {"ids", true}}, "FORMAT", "format of the output")
           .include(&EncodeSettings::spec, tokenizer::tokenizer_spec_table());
   return table;
 }
@@ -266,8 +266,8 @@ const OptionTable<EncodeSettings>& encode_table() {
 const OptionTable<DecodeSettings>& decode_table() {
   static const auto table =
       OptionTable<DecodeSettings>()
-          .text("tokenizer", &DecodeSettings::tokenizer, "FILE", "of any kind that is read")
-          .choice("format", &DecodeSettings::ids, {{"pieces", false}, {"ids", true}}, "FORMAT", "what is read")
+          .text("tokenizer", &DecodeSettings::tokenizer, "FILE", "tokenizer file in any supported format")
+          .choice("format", &DecodeSettings::ids, {{"pieces", false}, {"ids", true}}, "FORMAT", "format of the input")
           .include(&DecodeSettings::spec, tokenizer::tokenizer_spec_table());
   return table;
 }
@@ -283,14 +283,15 @@ const OptionTable<TranslateSettings>& translate_table() {
           .include(&Settings::options, text_options_table())
           .include(&Settings::machine, machine_table())
           .group("Constraints")
-          .text("suppress_file", &Settings::suppress_file, "FILE", "texts as those of suppress, one a line")
+          .text("suppress_file", &Settings::suppress_file, "FILE", "file with texts for suppress, one per line")
           .text("glossary", &Settings::glossary, "FILE",
-                "columns of source terms and what they must become (and exact or any, for case); beam search")
+                "file with columns for source terms, required translations and, optionally, exact or any (case of the "
+                "source term); beam search only")
           .group("Search")
           .include(&Settings::options, ignore_table())
           .custom({{.name = "decoder_options",
                     .placeholder = "KEY=VALUE",
-                    .help = "options that a plugin's decoder has of its own (YAML: an object)",
+                    .help = "options of a plugin's decoder (YAML: an object)",
                     .parse = core::parse_assignment,
                     .repeated = true}},
                   read_decoder_options)
@@ -302,12 +303,11 @@ const OptionTable<TranslateSettings>& translate_table() {
                   read_logits_processors)
           .group("Machine")
           .text("device", &Settings::device, "NAME",
-                "cpu, reference (slow, double precision), a plugin's, or auto: the best that is here; `doctor` lists "
-                "them")
+                "cpu, reference (slow, double precision), a device of a plugin, or auto (the best available one); "
+                "`doctor` lists them")
           .flag("batch_invariant", &Settings::batch_invariant,
-                "compute each sentence so that its bits depend on no other, at a cost; the CPU always does")
-          .text("memory", &Settings::memory, "SIZE",
-                "take at most so much of a GPU's memory, as 4GB (default: what there is)")
+                "make the bits of each sentence independent of other sentences, at a cost; always so on the CPU")
+          .text("memory", &Settings::memory, "SIZE", "limit of GPU memory, such as 4GB (default: all of it)")
           .include(&Settings::machine, compute_table());
   return table;
 }
@@ -319,13 +319,13 @@ const OptionTable<LanguagePair>& language_table() {
 const std::vector<BuiltInStage>& built_in_stages() {
   static const std::vector<BuiltInStage> stages = {
       {.name = "read",
-       .summary = "where the records come from",
+       .summary = "the source of the records",
        .options = &read_table().options(),
        .input_file_options = {"target_prefix_file"},
        .non_semantic_options = {"path"}},
       {.name = "normalize", .summary = "Unicode normalisation", .options = &normalize_table().options()},
       {.name = "split",
-       .summary = "mark sentences, which translate then takes one by one",
+       .summary = "mark sentences, which `translate` then translates separately",
        .options = &split_table().options()},
       {.name = "translate",
        .summary = "translate each record, or each of its sentences",
@@ -333,15 +333,15 @@ const std::vector<BuiltInStage>& built_in_stages() {
        .input_file_options = {"model", "ensemble", "suppress_file", "glossary", "shortlist", "unknown_dictionary"},
        .non_semantic_options = {"threads", "latency", "batch_tokens", "rows", "attention_svg", "attention_npy"}},
       {.name = "encode",
-       .summary = "text becomes its pieces or ids",
+       .summary = "convert text to pieces or ids",
        .options = &encode_table().options(),
        .input_file_options = {"tokenizer"}},
       {.name = "decode",
-       .summary = "pieces or ids become text",
+       .summary = "convert pieces or ids to text",
        .options = &decode_table().options(),
        .input_file_options = {"tokenizer"}},
       {.name = "write",
-       .summary = "where the records go",
+       .summary = "the destination of the records",
        .options = &write_table().options(),
        .non_semantic_options = {"path", "resume", "overwrite", "stream"}},
   };

@@ -66,13 +66,13 @@ OptionTable<LoraConfig> lora_table() {
   using Config = LoraConfig;
   return OptionTable<Config>()
       .number("rank", &Config::rank, {.least = 0, .most = 65536}, "N",
-              "low-rank adapters of this rank are trained in place of the weights (LoRA); 0: the weights")
+              "train low-rank adapters of this rank instead of the weights (LoRA); 0: train the weights")
       .number("alpha", &Config::alpha, {.least = 0, .most = 1e6, .least_included = false}, "X",
-              "what adapters say is multiplied by alpha / rank")
+              "the output of adapters is multiplied by alpha / rank")
       .custom(
           {patterns_option("targets",
-                           "weights of linear layers that get one, by name, such as *_attention.*; none: "
-                           "all but the projection to the vocabulary")},
+                           "names of linear layers' weights with adapters, such as *_attention.*; empty: all except "
+                           "the projection to the vocabulary")},
           [](OptionReader& options, Config& config) { config.targets = read_patterns(options, "targets"); },
           [](const Config& config, Json& json) { json["targets"] = config.targets; });
 }
@@ -80,11 +80,11 @@ OptionTable<LoraConfig> lora_table() {
 OptionTable<TrainingConfig> whole_table() {
   using Config = TrainingConfig;
   return OptionTable<Config>()
-      .text("output", &Config::output, "FOLDER", "where the run writes; nobody else trains there meanwhile")
+      .text("output", &Config::output, "FOLDER", "folder of the run; only one process may train in it at a time")
       .number("threads", &Config::threads, {.most = core::kMaxThreads}, "N",
-              "0: as many as the process may use; results do not depend on it")
+              "0: all cores that the process may use; results do not depend on it")
       .text("device", &Config::device, "NAME",
-            "cpu, reference, a plugin's, or auto: the best that is here; `doctor` lists them")
+            "cpu, reference, a device of a plugin, or auto (the best available one); `doctor` lists them")
       .nested("model", &Config::model, model_table())
       .nested("data", &Config::data, data_table())
       .nested("training", &Config::training, training_table())
@@ -102,7 +102,8 @@ const OptionTable<ModelConfig>& model_table() {
           .custom(
               {{.name = "from",
                 .placeholder = "FOLDER",
-                .help = "a model to go on from: its configuration, weights and tokenizers; other keys change it"}},
+                .help = "model to start from: its configuration, weights and tokenizers; other keys override the "
+                        "configuration"}},
               [](OptionReader& options, Config& config) { config.from = options.get("from", config.from); },
               [](const Config& config, Json& json) {
                 if (!config.from.empty()) json["from"] = config.from;
@@ -110,20 +111,20 @@ const OptionTable<ModelConfig>& model_table() {
           .custom(
               {{.name = "from_matching",
                 .placeholder = "true|false",
-                .help = "of `from`, take the parameters that have the same name and shape here; the others begin "
-                        "anew"}},
+                .help = "take only parameters with equal names and shapes from `from`; initialise the others"}},
               [](OptionReader& options, Config& config) {
                 config.from_matching = options.get("from_matching", config.from_matching);
               },
               [](const Config& config, Json& json) {
                 if (config.from_matching) json["from_matching"] = true;
               })
-          .text("type", &Config::type, "NAME", "transformer, t5, or a plugin's; each has keys of its own")
+          .text("type", &Config::type, "NAME", "transformer, t5, or a model type of a plugin; each has additional keys")
           .number("maximum_source_length", &Config::maximum_source_length, kLength, "N",
-                  "tokens that translation takes, the end included")
-          .number("maximum_target_length", &Config::maximum_target_length, kLength, "N", "the same of the target")
+                  "maximum length of a source in translation, in tokens including the end")
+          .number("maximum_target_length", &Config::maximum_target_length, kLength, "N",
+                  "maximum length of a target in translation, in tokens including the end")
           .choice("decoder_start", &Config::decoder_starts_with_end, {{"begin", false}, {"end", true}}, "TOKEN",
-                  "the decoder's first input; end, as in fairseq");
+                  "first input of the decoder; end, as in fairseq");
   return table;
 }
 
@@ -131,61 +132,63 @@ const OptionTable<TrainConfig>& training_table() {
   using Config = TrainConfig;
   static const auto table =
       OptionTable<Config>()
-          .number("seed", &Config::seed, {}, "N", "all that is random follows from it")
-          .number("updates", &Config::updates, kCount, "N", "where training ends; 0: no limit")
-          .number("epochs", &Config::epochs, kCount, "N", "the same, in passes over the data; 0: no limit")
+          .number("seed", &Config::seed, {}, "N", "seed of all random numbers")
+          .number("updates", &Config::updates, kCount, "N", "maximum number of updates; 0: no limit")
+          .number("epochs", &Config::epochs, kCount, "N", "maximum number of passes over the data; 0: no limit")
           .custom({{.name = "batch_tokens",
                     .placeholder = "N",
-                    .help = "neither side of a batch has more tokens, before row_bucket; auto: as many as memory has "
-                            "room for",
+                    .help = "maximum number of tokens on each side of a batch, before row_bucket; auto: the number "
+                            "that fits into memory",
                     .fallback = Json(Config().batch_tokens)},
                    {.name = "memory",
                     .placeholder = "SIZE",
-                    .help = "with batch_tokens: auto, what training may take in all, as 4GB",
+                    .help = "with batch_tokens: auto, total memory limit of training, such as 4GB",
                     .fallback = Json(0)}},
                   read_batch_tokens, write_batch_tokens)
           .number("row_bucket", &Config::row_bucket, {.least = 0, .most = 65536}, "N",
-                  "tokens and pairs of a batch are rounded up to a multiple, by pairs that do not count; 0: as the "
-                  "device likes")
-          .flag("batch_invariant", &Config::batch_invariant,
-                "on a GPU: products with one order of sums whatever their shapes, at a cost; the CPU's have it")
+                  "tokens and pairs of a batch are rounded up to a multiple of this, with pairs that do not count; 0: "
+                  "chosen for the device")
+          .flag(
+              "batch_invariant", &Config::batch_invariant,
+              "on a GPU: compute products with the same order of sums for all shapes, at a cost; always so on the CPU")
           .custom({{.name = "device_memory",
                     .placeholder = "SIZE",
-                    .help = "on a GPU: the most that is taken of its memory, as 40GB; 0: what there is",
+                    .help = "on a GPU: memory limit, such as 40GB; 0: all of it",
                     .fallback = Json(0)}},
                   read_device_memory, write_device_memory)
           .number("accumulate", &Config::accumulate, {.least = 1, .most = 65536}, "N",
-                  "batches for one update, shared out among the processes that train together")
+                  "number of batches per update, divided among the processes that train together")
           .choice(
               "compute", &Config::compute, training_choices(), "TYPE",
-              "what weights are multiplied in; auto: bf16 where that is faster; fp16: on a GPU. Parameters stay fp32")
+              "number type of matrix products; auto: bf16 where that is faster; fp16: on a GPU. Parameters remain fp32")
           .nested("loss_scale", &Config::loss_scale, loss_scale_table())
-          .flag(
-              "recompute", &Config::recompute,
-              "keep of each layer what goes in and out, and compute the rest again in the backward pass: less memory, "
-              "about a quarter more time, the same results")
+          .flag("recompute", &Config::recompute,
+                "keep only the inputs and outputs of each layer, and recompute the rest in the backward pass: less "
+                "memory, about a quarter more time, the same results")
           .number("label_smoothing", &Config::label_smoothing, {.least = 0, .most = 0.99}, "P",
-                  "share of the target that is spread over the vocabulary")
+                  "share of the target's probability that is distributed over the vocabulary")
           .choice("label_smoothing_kind", &Config::label_smoothing_kind, smoothing_kinds(), "NAME",
-                  "over all pieces, or over the others than the target")
+                  "distribute it over all pieces (uniform), or over all except the target (others)")
           .number("r_drop", &Config::r_drop, {.least = 0, .most = 1000}, "X",
-                  "R-Drop: weight of the divergence between two passes with other dropout; 0: off")
+                  "R-Drop: weight of the divergence between two passes with different dropout; 0: off")
           .nested("guided_alignment", &Config::guided_alignment, guided_alignment_table())
           .nested("word_dropout", &Config::word_dropout, word_dropout_table())
-          .number("clip_norm", &Config::clip_norm, kNotNegative, "X", "largest norm of a gradient; 0: any")
+          .number("clip_norm", &Config::clip_norm, kNotNegative, "X",
+                  "maximum norm of an update's gradient; 0: no limit")
           .number("clip_value", &Config::clip_value, kNotNegative, "X",
-                  "what each number of a gradient is cut to, before the norm is taken; 0: nothing is cut")
+                  "maximum absolute value of each element of a gradient, applied before clip_norm; 0: no limit")
           .choice("on_non_finite", &Config::on_non_finite, non_finite_policies(), "POLICY",
-                  "what follows a loss or gradient that is not finite: the end, an update that is left out, or the "
+                  "reaction to a loss or gradient that is not finite: stop training, skip the update, or restore the "
                   "parameters of the last checkpoint")
           .number("non_finite_limit", &Config::non_finite_limit, kAtLeastOne, "N",
-                  "how often in a run, with skip and restore")
+                  "maximum number of updates in a run to skip or restore")
           .number("ema_decay", &Config::ema_decay, {.least = 0, .most = 0.9999999}, "X",
-                  "moving average of the parameters, which validation and export then use; 0: off")
-          .number("report_every", &Config::report_every, kAtLeastOne, "N", "updates to a line of metrics.jsonl")
-          .custom({patterns_option("train_only", "parameters that are trained, by name, such as decoder.*; none: all"),
-                   patterns_option("freeze",
-                                   "parameters that are not; the table of tensors that `inspect` shows has the names")},
+                  "decay of a moving average of the parameters, which validation and export then use; 0: off")
+          .number("report_every", &Config::report_every, kAtLeastOne, "N",
+                  "number of updates per line of metrics.jsonl")
+          .custom({patterns_option("train_only", "names of parameters to train, such as decoder.*; empty: all"),
+                   patterns_option(
+                       "freeze", "names of parameters not to train; the table of tensors in `inspect` has the names")},
                   read_trained, write_trained)
           .nested("lora", &Config::lora, lora_table())
           .nested("optimizer", &Config::optimizer, optimizer_table())
@@ -197,20 +200,21 @@ const OptionTable<CheckpointConfig>& checkpoint_table() {
   using Config = CheckpointConfig;
   static const auto table =
       OptionTable<Config>()
-          .number("every", &Config::every, kCount, "N", "updates between checkpoints; 0: one at the end")
-          .number("keep", &Config::keep, {.least = 1, .most = 1000000}, "N", "checkpoints that stay, the newest")
+          .number("every", &Config::every, kCount, "N", "number of updates between checkpoints; 0: one at the end")
+          .number("keep", &Config::keep, {.least = 1, .most = 1000000}, "N", "number of newest checkpoints to keep")
           .number("average", &Config::average, {.least = 0, .most = 1000}, "N",
-                  "checkpoints whose mean becomes the model `average`; 0: none")
+                  "number of checkpoints whose mean becomes the model `average`; 0: none")
           .choice("average_of", &Config::average_of, {{"last", AverageOf::kLast}, {"best", AverageOf::kBest}}, "WHICH",
-                  "which of them")
-          .choice("export", &Config::export_f16, {{"f32", false}, {"f16", true}}, "TYPE", "of models' weights");
+                  "checkpoints to average: the last ones, or the best ones")
+          .choice("export", &Config::export_f16, {{"f32", false}, {"f16", true}}, "TYPE",
+                  "number type of the weights in exported models");
   return table;
 }
 
 const OptionTable<LoggingConfig>& logging_table() {
   using Config = LoggingConfig;
-  static const auto table = OptionTable<Config>().flag("tensorboard", &Config::tensorboard,
-                                                       "event files for TensorBoard in the run's folder `tensorboard`");
+  static const auto table = OptionTable<Config>().flag(
+      "tensorboard", &Config::tensorboard, "write event files for TensorBoard to the folder `tensorboard` of the run");
   return table;
 }
 

@@ -128,9 +128,9 @@ void write_both_embeddings(const DataConfig& config, Json& json) {
 /// The three names form an object in the configuration.
 OptionTable<DataConfig> special_token_table() {
   return OptionTable<DataConfig>()
-      .text("begin", &DataConfig::begin, "TOKEN", "the decoder's first input, with model.decoder_start: begin")
-      .text("end", &DataConfig::end, "TOKEN", "closes every sequence")
-      .text("unknown", &DataConfig::unknown, "TOKEN", "what a vocabulary has no piece for");
+      .text("begin", &DataConfig::begin, "TOKEN", "first input of the decoder, with model.decoder_start: begin")
+      .text("end", &DataConfig::end, "TOKEN", "end of every sequence")
+      .text("unknown", &DataConfig::unknown, "TOKEN", "token for text without a piece in the vocabulary");
 }
 
 void read_special_tokens(OptionReader& data, DataConfig& config) {
@@ -151,70 +151,69 @@ const OptionTable<DataConfig>& data_table() {
   using Config = DataConfig;
   static const auto table =
       OptionTable<Config>()
-          .custom({files_option(
-                      "train",
-                      "parallel texts, a pair a line; lists are read one after the other, and `weights: [X, ...]` "
-                      "says how often an epoch has the pairs of each. In place of it a list of texts: {source: FILE, "
-                      "target: FILE}, {tsv: FILE, source_column: N, target_column: N} or {jsonl: FILE, source_key: "
-                      "KEY, target_key: KEY}, each with weight, tag, source_language and target_language, if you "
-                      "like. `alignment: FILE`, alignment_column or alignment_key: word alignments of the pairs, for "
-                      "training.guided_alignment")},
-                  read_train, [](const Config& config, Json& json) { json["train"] = to_json(config.train); })
-          .custom({files_option("validation", "the same, to choose the best model by")}, read_validation_texts,
+          .custom(
+              {files_option("train",
+                            "parallel texts, one pair per line; lists of files are read in order, and `weights: [X, "
+                            "...]` sets how often an epoch contains the pairs of each file. Alternatively a list of "
+                            "texts: {source: FILE, target: FILE}, {tsv: FILE, source_column: N, target_column: N} or "
+                            "{jsonl: FILE, source_key: KEY, target_key: KEY}, each with optional weight, tag, "
+                            "source_language and target_language. `alignment: FILE`, alignment_column or "
+                            "alignment_key: word alignments of the pairs, for training.guided_alignment")},
+              read_train, [](const Config& config, Json& json) { json["train"] = to_json(config.train); })
+          .custom({files_option("validation", "parallel texts by which the best model is selected, in the same form")},
+                  read_validation_texts,
                   [](const Config& config, Json& json) {
                     if (!config.validation.empty()) json["validation"] = to_json(config.validation);
                   })
           .custom(
               {{.name = "tokenizer",
                 .placeholder = "FILE",
-                .help =
-                    "of both sides, or {source: FILE, target: FILE}; copied into the run. In place of FILE also {file: "
-                    "FILE, type: NAME, options: {...}}, where NAME is a registered kind"}},
+                .help = "tokenizer of both sides, or {source: FILE, target: FILE}; copied to the folder of the run. "
+                        "FILE may also be {file: FILE, type: NAME, options: {...}}, where NAME is a registered kind"}},
               read_tokenizer_configs, write_tokenizer_configs)
-          .custom(
-              {{.name = "embeddings",
-                .placeholder = "{source: FILE, target: FILE}",
-                .help = "what tables of embeddings begin with: vectors in text, or a .safetensors file. In place of "
-                        "FILE also {file: FILE, tensor: NAME, frozen: true, scale: X}"}},
-              read_both_embeddings, write_both_embeddings)
+          .custom({{.name = "embeddings",
+                    .placeholder = "{source: FILE, target: FILE}",
+                    .help = "initial values of embedding tables: vectors as text, or a .safetensors file. FILE may "
+                            "also be {file: FILE, tensor: NAME, frozen: true, scale: X}"}},
+                  read_both_embeddings, write_both_embeddings)
           .choice("alignment_units", &Config::alignment_units,
                   {{"words", AlignmentUnits::kWords}, {"pieces", AlignmentUnits::kPieces}}, "UNITS",
-                  "what the links of alignments number: words, which are split at blanks, or pieces of the tokenizers")
+                  "unit of the links in alignments: words (split at whitespace), or pieces of the tokenizers")
           .number("maximum_length", &Config::maximum_length, kLength, "N",
-                  "pairs with a longer side, in tokens with the end, are left out")
+                  "maximum length of each side in tokens, including the end; longer pairs are left out")
           .number("bpe_dropout", &Config::bpe_dropout, kProbability, "P",
-                  "merges left out at random, anew in every epoch; 0: off")
+                  "probability that a merge is skipped, drawn in every epoch; 0: off")
           .custom(
               {{.name = "subword_regularization",
                 .placeholder = "{alpha: X, n_best: N}",
-                .help = "unigram tokenizers: other segmentations in every epoch, drawn by probability to the power "
-                        "of alpha among the n_best most probable ones (0: all)"}},
+                .help = "unigram tokenizers: random segmentations in every epoch, drawn by probability to the power of "
+                        "alpha from the n_best most probable ones (0: all)"}},
               [](OptionReader& data, Config& config) { config.subword_sampling = read_subword_sampling(data); },
               [](const Config& config, Json& json) {
                 if (config.subword_sampling.on) json["subword_regularization"] = to_json(config.subword_sampling);
               })
           .number("temperature", &Config::temperature, {.least = 0, .most = 1000, .least_included = false}, "T",
-                  "texts of n pairs are mixed with p ~ n^(1/T); 1: as they are")
+                  "mix texts of n pairs with p ~ n^(1/T); 1: no change")
           .custom({{.name = "phases",
                     .placeholder = "[{until_epoch: N, weights: [X, ...]}, ...]",
-                    .help = "mixes one after the other: weights of the texts (0: none of it) or a temperature; each "
-                            "but the last ends by until_epoch or until_update"}},
+                    .help = "consecutive mixes of the texts: their weights (0: left out) or a temperature; each one "
+                            "except the last ends with until_epoch or until_update"}},
                   read_phases_of, write_phases)
           .custom(
               {{.name = "memory",
                 .placeholder = "SIZE",
-                .help = "encoded pairs that need more, as 2GB, stand in blocks on disk, and are shuffled by blocks "
-                        "and within windows of some blocks; 0: all are kept in memory",
+                .help = "memory limit of encoded pairs, such as 2GB; larger data is stored in blocks on disk, and "
+                        "shuffled by blocks and within windows of several blocks; 0: all pairs are in memory",
                 .fallback = Json(0)}},
               [](OptionReader& data, Config& config) { read_memory(data, config, "no limit"); }, write_memory<Config>)
           .text("cache", &Config::cache, "FOLDER",
-                "holds folders of blocks, for other runs, too; what else is in it stays as it is; empty: blocks in the "
-                "run's own")
+                "folder for folders of blocks, which runs may share; other files in it are not changed; empty: blocks "
+                "are in the folder of the run")
           .number("bucket_window", &Config::bucket_window, kAtLeastOne, "N",
-                  "pairs sorted by length at a time; 1: none")
+                  "number of pairs that are sorted by length at a time; 1: no sorting")
           .text("source_language", &Config::source_language, "CODE",
-                "of the texts, with a model.from of several languages (`inspect` shows its table)")
-          .text("target_language", &Config::target_language, "CODE", "the same of the translations")
+                "language of the sources, for a model.from with several languages (`inspect` shows its table)")
+          .text("target_language", &Config::target_language, "CODE", "language of the targets, for such a model.from")
           .custom(special_token_options(), read_special_tokens, [](const Config& config, Json& json) {
             json["special_tokens"] = Json::object();
             special_token_table().write(config, json["special_tokens"]);

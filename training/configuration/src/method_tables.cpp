@@ -39,13 +39,13 @@ OptionTable<PlateauOptions> plateau_table() {
   using Config = PlateauOptions;
   return OptionTable<Config>()
       .number("factor", &Config::factor, {.least = 0, .most = 1, .least_included = false, .most_included = false}, "X",
-              "plateau: what the learning rate is multiplied by where validations get no better")
+              "plateau: factor of the learning rate when validations do not improve")
       .number("patience", &Config::patience, kFromZero, "N",
-              "plateau: validations without an improvement that are borne before that")
+              "plateau: number of validations without an improvement before a reduction")
       .number("threshold", &Config::threshold, kBelowOne, "X",
-              "plateau: share of the best validation.metric that counts as an improvement")
+              "plateau: minimum improvement, as a share of the best validation.metric")
       .number("cooldown", &Config::cooldown, kFromZero, "N",
-              "plateau: validations behind a reduction that are not counted");
+              "plateau: number of validations after a reduction that do not count");
 }
 
 }  // namespace
@@ -86,51 +86,55 @@ OptionTable<OptimizerConfig> optimizer_table() {
   using Config = OptimizerConfig;
   return OptionTable<Config>()
       .choice("type", &Config::kind, optimizers(), "NAME",
-              "adamw has decoupled weight decay, adam that of a penalty; the others: docs/guides/training.md")
+              "adamw has decoupled weight decay, adam has the decay in the gradient; for the others see "
+              "docs/guides/training.md")
       .number("beta1", &Config::beta1, kBelowOne, "X", "Adam, Lion: decay of the mean of gradients")
       .number("beta2", &Config::beta2, kBelowOne, "X", "Adam: decay of the mean of their squares; Lion: of the mean")
       .number("epsilon", &Config::epsilon, {.least = 0, .most = 1, .least_included = false}, "X",
-              "Adam: added to the root")
+              "Adam: added to the root of the second moment")
       .number("weight_decay", &Config::weight_decay, kShare, "X",
-              "decoupled, but for adam and sgd, in which it is part of the gradient")
+              "weight decay; decoupled, except that adam and sgd add it to the gradient")
       .custom(
-          {patterns_option("no_decay", "parameters without it, by name, such as *.bias; none: all decay")},
+          {patterns_option("no_decay", "names of parameters without weight decay, such as *.bias; empty: all decay")},
           [](OptionReader& options, Config& config) { config.no_decay = read_patterns(options, "no_decay"); },
           [](const Config& config, Json& json) { json["no_decay"] = config.no_decay; })
-      .number("momentum", &Config::momentum, kBelowOne, "X", "sgd: decay of the sum of gradients; 0: none is kept")
-      .flag("nesterov", &Config::nesterov, "sgd: the momentum is Nesterov's")
+      .number("momentum", &Config::momentum, kBelowOne, "X", "sgd: decay of the sum of gradients; 0: no momentum")
+      .flag("nesterov", &Config::nesterov, "sgd: use Nesterov momentum")
       .number("decay_rate", &Config::decay_rate, {.least = 0, .most = 10, .least_included = false}, "X",
               "adafactor: the second moment of update t decays by 1 - t^-X")
       .number("square_epsilon", &Config::square_epsilon, {.least = 0, .most = 1, .least_included = false}, "X",
               "adafactor: added to squares of gradients")
       .number("scale_epsilon", &Config::scale_epsilon, {.least = 0, .most = 1, .least_included = false}, "X",
-              "adafactor: least size of a parameter, with scale_parameter")
+              "adafactor: minimum scale of a parameter, with scale_parameter")
       .number("clip_threshold", &Config::clip_threshold, kPositive, "X",
-              "adafactor: largest root mean square of a parameter's update")
-      .flag("scale_parameter", &Config::scale_parameter, "adafactor: updates go with the size of the parameter")
+              "adafactor: maximum root mean square of a parameter's update")
+      .flag("scale_parameter", &Config::scale_parameter,
+            "adafactor: scale updates by the root mean square of the parameter")
       .flag("relative_step", &Config::relative_step,
-            "adafactor: the learning rate is min(0.01, 1/sqrt(t)), in place of the schedule's");
+            "adafactor: use the learning rate min(0.01, 1/sqrt(t)) instead of the schedule");
 }
 
 OptionTable<ScheduleOptions> schedule_table() {
   using Config = ScheduleOptions;
   return OptionTable<Config>()
-      .choice("type", &Config::kind, schedules(), "NAME", "what follows the warm-up")
-      .number("learning_rate", &Config::learning_rate, kPositive, "X", "the highest one; of noam: a factor")
-      .number("warmup", &Config::warmup, kFromZero, "N", "updates in which the learning rate rises from 0")
+      .choice("type", &Config::kind, schedules(), "NAME", "course of the learning rate after the warm-up")
+      .number("learning_rate", &Config::learning_rate, kPositive, "X", "highest learning rate; for noam: a factor")
+      .number("warmup", &Config::warmup, kFromZero, "N", "number of updates in which the learning rate rises from 0")
       .number("final_learning_rate", &Config::final_learning_rate, {.least = 0, .most = 1e30}, "X",
-              "that of the last update, or the least; inverse-sqrt, noam and constant have none")
+              "learning rate of the last update, or the minimum; unused by inverse-sqrt, noam and constant")
       .number("power", &Config::power, {.least = 0, .most = 100, .least_included = false}, "X",
-              "polynomial: of what is left of the updates")
-      .number("cycle", &Config::cycle, {.least = 2, .most = kMany}, "N", "cyclic: updates from one peak to the next")
+              "polynomial: power of the remaining share of the updates")
+      .number("cycle", &Config::cycle, {.least = 2, .most = kMany}, "N",
+              "cyclic: number of updates from one peak to the next")
       .number("cycle_decay", &Config::cycle_decay, {.least = 0, .most = 1, .least_included = false}, "X",
-              "cyclic: what the height of the next peak is multiplied by")
-      .number("decay", &Config::decay, kFromOne, "N", "warmup-stable-decay: updates at the end in which the rate falls")
+              "cyclic: factor of the height of the next peak")
+      .number("decay", &Config::decay, kFromOne, "N",
+              "warmup-stable-decay: number of updates at the end in which the rate falls")
       .choice("decay_shape", &Config::decay_shape,
               {{"linear", DecayShape::kLinear},
                {"cosine", DecayShape::kCosine},
                {"one-minus-sqrt", DecayShape::kOneMinusSqrt}},
-              "NAME", "warmup-stable-decay: how it falls")
+              "NAME", "warmup-stable-decay: shape of the decay")
       .nested("plateau", &Config::plateau, plateau_table());
 }
 
@@ -138,34 +142,35 @@ OptionTable<LossScaleConfig> loss_scale_table() {
   using Config = LossScaleConfig;
   constexpr core::NumberRange<std::int64_t> kScale{.least = 1, .most = std::int64_t{1} << 40};
   return OptionTable<Config>()
-      .number("initial", &Config::initial, kScale, "N",
-              "fp16: what the gradient of the loss is multiplied by at first; a power of two")
+      .number("initial", &Config::initial, kScale, "N", "fp16: initial factor of the loss's gradient; a power of two")
       .number("least", &Config::least, kScale, "N",
-              "fp16: halved no further; there on_non_finite says what follows a gradient that is not finite")
-      .number("most", &Config::most, kScale, "N", "fp16: doubled no further")
+              "fp16: minimum factor; at this factor, on_non_finite handles a gradient that is not finite")
+      .number("most", &Config::most, kScale, "N", "fp16: maximum factor")
       .number("grow_after", &Config::grow_after, kFromZero, "N",
-              "fp16: updates in a row with finite gradients, after which it is doubled; 0: never");
+              "fp16: number of updates in a row with finite gradients after which the factor is doubled; 0: never");
 }
 
 OptionTable<GuidedAlignmentConfig> guided_alignment_table() {
   using Config = GuidedAlignmentConfig;
   using ops::AlignmentCost;
   return OptionTable<Config>()
-      .number(
-          "weight", &Config::weight, {.least = 0, .most = 1000}, "X",
-          "of the loss that pulls the model's alignment_layer to the alignments of data.train, if it has any; 0: off")
+      .number("weight", &Config::weight, {.least = 0, .most = 1000}, "X",
+              "weight of the loss between the attention of the model's alignment_layer and the alignments of "
+              "data.train, if there are any; 0: off")
       .choice("cost", &Config::cost,
               {{"cross-entropy", AlignmentCost::kCrossEntropy},
                {"mean-squared-error", AlignmentCost::kMeanSquaredError},
                {"multiplication", AlignmentCost::kMultiplication}},
-              "NAME", "what that loss is");
+              "NAME", "kind of this loss");
 }
 
 OptionTable<WordDropoutConfig> word_dropout_table() {
   using Config = WordDropoutConfig;
   return OptionTable<Config>()
-      .number("source", &Config::source, kBelowOne, "P", "pieces of the source that are read as the unknown token")
-      .number("target", &Config::target, kBelowOne, "P", "the same of what the decoder reads, not of what it predicts");
+      .number("source", &Config::source, kBelowOne, "P", "probability that a source piece is read as the unknown token")
+      .number("target", &Config::target, kBelowOne, "P",
+              "probability that an input piece of the decoder is read as the unknown token; predicted pieces are "
+              "unchanged");
 }
 
 std::vector<std::pair<std::string_view, SmoothingKind>> smoothing_kinds() {

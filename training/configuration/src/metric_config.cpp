@@ -170,13 +170,13 @@ void write_metrics(const ValidationConfig& config, Json& json) {
 std::vector<core::Option> metric_options() {
   return {{.name = "metrics",
            .placeholder = "[NAME, ...]",
-           .help = "what is reported besides loss and perplexity: bleu, chrf, chrf++, ter, and programs: `{name: NAME, "
-                   "command: COMMAND, better: higher, timeout: SECONDS, on_failure: warn}`",
+           .help = "metrics besides loss and perplexity: bleu, chrf, chrf++, ter, and programs: `{name: NAME, command: "
+                   "COMMAND, better: higher, timeout: SECONDS, on_failure: warn}`",
            .fallback = Json(Json::array({"bleu", "chrf"}))},
           {.name = "metric",
            .placeholder = "NAME",
-           .help = "what chooses the best model and ends training: loss, perplexity, or what `metrics` lists (default: "
-                   "the first of it, else loss)"}};
+           .help = "metric that selects the best model and ends training: loss, perplexity, or one of `metrics` "
+                   "(default: the first of `metrics`, otherwise loss)"}};
 }
 
 }  // namespace dragoman::training

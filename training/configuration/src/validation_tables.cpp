@@ -50,8 +50,8 @@ OptionTable<SampleConfig> sample_table() {
   using Config = SampleConfig;
   constexpr core::NumberRange<std::int64_t> kSamples{.least = 0, .most = 1000};
   return OptionTable<Config>()
-      .number("first", &Config::first, kSamples, "N", "the same at every validation")
-      .number("random", &Config::random, kSamples, "N", "drawn anew at every validation");
+      .number("first", &Config::first, kSamples, "N", "number of sentences that are the same at every validation")
+      .number("random", &Config::random, kSamples, "N", "number of sentences that are drawn for each validation");
 }
 
 /// Reads a number, or {first: N, random: N}, which also records the samples.
@@ -120,37 +120,36 @@ const OptionTable<ValidationConfig>& validation_table() {
       OptionTable<Config>()
           .custom({{.name = "every",
                     .placeholder = "N",
-                    .help = "updates between validations; 0: one at the end; `epoch`: at the end of each epoch; "
-                            "`{epochs: N}`: of every N-th",
+                    .help = "number of updates between validations; 0: one at the end; `epoch`: at the end of each "
+                            "epoch; `{epochs: N}`: at the end of every N-th epoch",
                     .fallback = Json(Config().every)}},
                   read_every, write_every)
           .custom(metric_options(), read_metrics, write_metrics)
           .number("patience", &Config::patience, kCount, "N",
-                  "validations without a new best until training ends; 0: any number")
+                  "number of validations without a new best after which training ends; 0: no limit")
           .number("minimum_improvement", &Config::minimum_improvement, kNotNegative, "X",
-                  "by how much a value must be better than the last that counted, to count for patience")
+                  "minimum improvement over the last value that counted, for a value to count for patience")
           .choice("stop_on", &Config::stop_on,
                   {{"metric", StopOn::kMetric}, {"any", StopOn::kAny}, {"all", StopOn::kAll}}, "WHICH",
-                  "whose patience ends training: that of `metric`, of any that is measured, or of all")
-          .number("beam_size", &Config::beam_size, {.least = 1, .most = 1024}, "N", "of the search")
+                  "training ends when the patience is exhausted for `metric`, for any measured metric, or for all")
+          .number("beam_size", &Config::beam_size, {.least = 1, .most = 1024}, "N", "beam size of the search")
           .number("length_penalty", &Config::length_penalty, {.least = 0, .most = 10}, "X",
                   "alpha of fairseq's length penalty")
-          .number("batch_tokens", &Config::batch_tokens, kAtLeastOne, "N", "source tokens decoded at a time")
+          .number("batch_tokens", &Config::batch_tokens, kAtLeastOne, "N", "number of source tokens decoded at a time")
           .custom({{.name = "samples",
                     .placeholder = "N",
-                    .help = "sentences shown with prediction and reference, the first ones; `{first: N, random: N}`: "
-                            "also random ones, drawn anew each time, and all of them in metrics.jsonl",
+                    .help = "number of first sentences to show with prediction and reference; `{first: N, random: N}`: "
+                            "also random ones, drawn for each validation, and all of them in metrics.jsonl",
                     .fallback = Json(Config().samples.first)}},
                   read_samples, write_samples)
-          .number(
-              "threads", &Config::threads, {.most = core::kMaxThreads}, "N",
-              "0: training waits for validations; else it goes on while they run on N threads of their own, and what "
-              "they find counts from the next one on")
+          .number("threads", &Config::threads, {.most = core::kMaxThreads}, "N",
+                  "0: training waits for validations; otherwise training continues while a validation runs on N "
+                  "separate threads, and its result takes effect at the next validation")
           .choice("compute", &Config::compute, {tensor::kComputeChoices.begin(), tensor::kComputeChoices.end()}, "TYPE",
                   std::string(tensor::kComputeHelp))
           .custom({{.name = "tune",
                     .placeholder = "{alpha: [X, ...], beam_size: [N, ...]}",
-                    .help = "settings of the beam search that are tried when training is done; the best stand in the "
+                    .help = "settings of the beam search to try after training; the best ones are stored in the "
                             "model's folder (config.json, decoding)"}},
                   read_tune, write_tune);
   return table;

@@ -85,25 +85,25 @@ class Evaluate final : public Command {
   void add_options(po::options_description& options) override {
     options.add_options()  //
         ("hypothesis,i", po::value(&hypotheses_)->multitoken()->composing()->value_name("FILE..."),
-         "translations, one a line (may be gz or zst); - is standard input, and the default. Of several files a table "
-         "with a row for each is printed")  //
+         "translations, one per line (gz and zst too); - is standard input, the default. For several files, a table "
+         "with one row per file is printed")  //
         ("reference,r", po::value(&references_)->required()->multitoken()->composing()->value_name("FILE..."),
-         "required: one or more references, each with as many lines")  //
+         "required: one or more references, each with the same number of lines")  //
         ("metrics,m",
          po::value(&metrics_)->multitoken()->composing()->default_value({"bleu"}, "bleu")->value_name("NAME..."),
-         "which of bleu, chrf, chrf++ and ter, with spaces or commas between")                                      //
-        ("score-only,b", po::bool_switch(&score_only_), "print only the number of each metric, one a line")         //
-        ("json", po::bool_switch(&json_), "print JSON as sacreBLEU does: an object, or a list if several metrics")  //
+         "any of bleu, chrf, chrf++ and ter, separated by spaces or commas")                                         //
+        ("score-only,b", po::bool_switch(&score_only_), "print only the score of each metric, one per line")         //
+        ("json", po::bool_switch(&json_), "print JSON as sacreBLEU does: an object, or a list for several metrics")  //
         ("width,w", whole_number("--width", decimals_, 0, 15)->default_value("1")->value_name("N"),
-         "digits after the decimal point")                                                                   //
-        ("sentence-level", po::bool_switch(&sentence_level_), "score each line by itself, with one metric")  //
+         "digits after the decimal point")                                                                    //
+        ("sentence-level", po::bool_switch(&sentence_level_), "score each line separately, with one metric")  //
         ("lowercase", po::bool_switch(&lowercase_),
-         "BLEU and chrF without regard to case; TER disregards it unless --ter-case-sensitive")  //
+         "BLEU, chrF: ignore case; TER ignores it unless --ter-case-sensitive is given")  //
         ("tokenize", po::value(&tokenizer_)->default_value("13a")->value_name("NAME"),
          fmt::format("BLEU: {}", kBleuTokenizers).c_str())  //
         ("tokenize-model", po::value(&tokenizer_model_)->value_name("PATH"),
-         "the SentencePiece model of spm, flores200 or spBLEU-1K, which signatures name by its SHA-256 (default: that "
-         "in sacreBLEU's folder); the folder of ja-mecab's dictionary (default: Debian's)")  //
+         "the SentencePiece model of spm, flores200 or spBLEU-1K, which signatures name by its SHA-256 (default: the "
+         "file in sacreBLEU's folder); or the folder of ja-mecab's dictionary (default: Debian's)")  //
         ("smooth-method", po::value(&smoothing_)->default_value("exp")->value_name("NAME"),
          "BLEU: exp, floor, add-k or none")  //
         ("smooth-value", real_number("--smooth-value", bleu_.smoothing_value, {.least = 0})->value_name("X"),
@@ -111,15 +111,15 @@ class Evaluate final : public Command {
         ("ter-normalized", po::bool_switch(&ter_.normalized), "TER: separate punctuation, resolve XML entities")  //
         ("ter-no-punct", po::bool_switch(&ter_.no_punct), "TER: remove punctuation")                              //
         ("ter-asian-support", po::bool_switch(&ter_.asian_support),
-         "TER: the two above for Chinese and Japanese, too")                                       //
-        ("ter-case-sensitive", po::bool_switch(&ter_.case_sensitive), "TER: with regard to case")  //
+         "TER: apply --ter-normalized and --ter-no-punct to Chinese and Japanese, too")                         //
+        ("ter-case-sensitive", po::bool_switch(&ter_.case_sensitive), "TER: distinguish upper and lower case")  //
         ("confidence",
          whole_number("--confidence", confidence_samples_, std::uint32_t{2}, kMaxResamples)
              ->implicit_value("1000")
              ->value_name("N"),
          "add the 95 % confidence interval of N bootstrap resamples (1000 if N is not given)")  //
         ("baseline", po::value(&baseline_)->value_name("FILE"),
-         "other translations of the same lines: add the p-value of the difference (paired bootstrap)")  //
+         "translations of the same lines by another system: add the p-value of the difference (paired bootstrap)")  //
         ("paired-bs",
          whole_number("--paired-bs", paired_bootstrap_, std::uint32_t{1}, kMaxResamples)
              ->implicit_value("1000")
@@ -129,9 +129,11 @@ class Evaluate final : public Command {
          whole_number("--paired-ar", paired_randomization_, std::uint32_t{1}, kMaxResamples)
              ->implicit_value("10000")
              ->value_name("N"),
-         "the same by paired approximate randomisation, in N trials (10000 if N is not given)")  //
+         "compare each system with the first by paired approximate randomisation, in N trials (10000 if N is not "
+         "given)")  //
         ("seed", whole_number("--seed", bootstrap_.seed, std::uint64_t{0})->default_value("12345")->value_name("N"),
-         "for --confidence, --baseline, --paired-bs and --paired-ar; one seed draws what sacreBLEU's does");
+         "seed for --confidence, --baseline, --paired-bs and --paired-ar; the draws equal sacreBLEU's with the same "
+         "seed");
   }
   std::vector<std::string> positional() const override { return {"hypothesis"}; }
 

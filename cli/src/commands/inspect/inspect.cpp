@@ -65,7 +65,7 @@ class Inspect final : public Command {
  public:
   std::string_view name() const override { return "inspect"; }
   std::string_view summary() const override {
-    return "say what a model, weight file, tokenizer, checkpoint, training run or plugin is";
+    return "describe a model, weight file, tokenizer, checkpoint, training run or plugin";
   }
   std::string_view examples() const override {
     return "dragoman inspect models/de-en --verify\n"
@@ -79,26 +79,27 @@ class Inspect final : public Command {
         ("path", po::value(&path_)->required()->value_name("PATH"), "required: the file or folder")  //
         ("tensors", po::bool_switch(&options_.tensors), "list every tensor")                         //
         ("verify", po::bool_switch(&options_.verify),
-         "check SHA256SUMS; reads every byte of a model folder or checkpoint; and run an imported model, or one of "
-         "another toolkit, again on what is known of it")  //
+         "check the SHA256SUMS of a model folder or checkpoint, which reads every byte; also run an imported model, or "
+         "one of another toolkit, and compare its results with the reference")  //
         ("compute", po::value(&compute_)->default_value(std::string(tensor::kStoredCompute))->value_name("TYPE"),
-         fmt::format("with --verify, of a model: {}; {}: what the model's folder says", tensor::kComputeHelp,
+         fmt::format("with --verify, for a model: {}; {}: the type that the model folder specifies",
+                     tensor::kComputeHelp,
                      tensor::kStoredCompute)
              .c_str())  //
         ("corpus", po::value(&corpus_)->multitoken()->value_name("FILE..."),
-         "of a tokenizer: text, to say what it makes of it")  //
+         "for a tokenizer: text whose tokenisation is described")  //
         ("compare-compute", po::bool_switch(&compare_compute_),
-         "of a model folder: how far each layer's output in bf16 and int8 is from fp32, by teacher forcing")  //
+         "for a model folder: compare the output of each layer in bf16 and int8 with fp32, by teacher forcing")  //
         ("input,i", po::value(&input_)->value_name("FILE"),
-         "with --compare-compute: source lines; - is stdin (default: 64 pairs of random tokens)")  //
+         "with --compare-compute: source lines; - is standard input (default: 64 pairs of random tokens)")  //
         ("target", po::value(&target_)->value_name("FILE"),
-         "with --compare-compute: target lines, as many (default: the model's own greedy translations)")  //
+         "with --compare-compute: target lines, one per source line (default: the model's greedy translations)")  //
         ("against", po::value(&against_)->default_value("fp32")->value_name("TYPE"),
-         "with --compare-compute: fp32, or fp64, which is double precision on the reference backend: slow")  //
-        ("json", po::bool_switch(&json_), "as one JSON object")                                              //
+         "with --compare-compute: reference type fp32, or fp64 (double precision on the reference backend, slow)")  //
+        ("json", po::bool_switch(&json_), "print one JSON object")                                                  //
         ("threads", thread_count(threads_),
-         "with --corpus, --verify and --compare-compute: 0: as many as the process may use; the output does not depend "
-         "on it");
+         "with --corpus, --verify and --compare-compute: threads; 0: all cores that the process may use; the output "
+         "does not depend on it");
     add_host_options(options, host_options_);
   }
   std::vector<std::string> positional() const override { return {"path"}; }

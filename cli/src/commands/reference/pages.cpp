@@ -57,19 +57,22 @@ std::string markdown_table(const std::vector<core::Option>& options) {
 
 std::string settings_as_markdown() {
   std::string page =
-      "\n# Keys\n\nWhat stands in YAML files. The same tables are what their readers go by.\n"
-      "\n## Training configurations\n\n`dragoman train FILE`; [training.md](../guides/training.md) explains, and\n"
-      "[train.yml](../../examples/multi30k/train.yml) is a whole one.\n";
+      "\n# Keys\n\nThe keys of YAML files, from the tables with which the program reads them.\n"
+      "\n## Training configurations\n\nA training configuration is the argument of `dragoman train FILE`.\n"
+      "[training.md](../guides/training.md) explains the keys, and\n"
+      "[train.yml](../../examples/multi30k/train.yml) is a complete configuration.\n";
   page += markdown_table(training::config_options());
   page +=
-      "\n### Keys of a Transformer\n\nUnder `model`, where `type` is `transformer`; a plugin's model has keys of its "
-      "own, which `train --dump-config` shows.\n";
+      "\n### Keys of a Transformer\n\nThese keys belong to `model` if its `type` is `transformer`.\n"
+      "`train --dump-config` shows the keys of a plugin's model type.\n";
   page += markdown_table(transformer::option_table().options());
-  page += "\n### Keys of a T5\n\nUnder `model`, where `type` is `t5`; [t5.md](../concepts/t5.md) explains.\n";
+  page +=
+      "\n### Keys of a T5\n\nThese keys belong to `model` if its `type` is `t5`.\n[t5.md](../concepts/t5.md) explains "
+      "them.\n";
   page += markdown_table(t5::option_table().options());
   page +=
-      "\n## Stages of pipelines\n\n`dragoman run FILE`; see [pipelines.md](../guides/pipelines.md). `-` may stand for "
-      "`_`.\n";
+      "\n## Stages of pipelines\n\nThe stages of a pipeline for `dragoman run FILE`: see "
+      "[pipelines.md](../guides/pipelines.md).\nKeys may contain `-` instead of `_`.\n";
   for (const pipeline::BuiltInStage& stage : pipeline::built_in_stages())
     page += fmt::format("\n### {}\n\n{}.\n{}", stage.name, stage.summary, markdown_table(*stage.options));
   return page;
@@ -92,12 +95,12 @@ std::string upper(std::string text) {
 std::string as_markdown(const std::vector<CommandReference>& commands) {
   std::string page =
       "# Commands\n\n"
-      "What `dragoman COMMAND --help` says, in one page; `dragoman reference` writes it. Every command also takes\n"
-      "`-h, --help`, `-q, --quiet` (no progress and no notes, only warnings and errors) and `--progress "
-      "auto|json|none`.\n"
-      "Options before `[OPTIONS]` and names without brackets are required. A name after `[OPTIONS]` is an option "
-      "whose\n"
-      "value may be given without `--NAME`.\n";
+      "This page contains the text of `dragoman COMMAND --help` for all commands.\n"
+      "`dragoman reference` generates it.\n"
+      "Every command also accepts `-h, --help`, `-q, --quiet` (only warnings and errors) and\n"
+      "`--progress auto|json|none`.\n"
+      "Options before `[OPTIONS]` and names without brackets are required.\n"
+      "The value of an option after `[OPTIONS]` may be given without `--NAME`.\n";
   for (const CommandReference& command : commands) {
     page += fmt::format("\n## {}\n\n`dragoman {}`: {}.\n", command.name, command.usage, command.summary);
     if (!command.examples.empty())

@@ -45,7 +45,7 @@ class Reference final : public Command {
  public:
   std::string_view name() const override { return "reference"; }
   std::string_view summary() const override {
-    return "print every command and option: as a page, a manual page, or completions for a shell";
+    return "print all commands and options as a page, a manual page, or completions for a shell";
   }
   std::string_view examples() const override {
     return "dragoman reference --format bash > ~/.local/share/bash-completion/completions/dragoman\n"

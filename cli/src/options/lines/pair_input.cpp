@@ -16,20 +16,21 @@ void PairInput::add_to(po::options_description& options) {
   const PairFields usual;
   options.add_options()("source", po::value(&source_)->required()->value_name("FILE"),
                         "required: source lines, or pairs (tsv, jsonl); gz and zst too; - is standard input")(
-      "target", po::value(&target_)->value_name("FILE"), "target lines, as many")(
+      "target", po::value(&target_)->value_name("FILE"), "target lines, one per source line")(
       "input-format", po::value(&format_)->default_value("text")->value_name("FORMAT"),
-      "text: two files; tsv or jsonl: one file, a pair a line")(
+      "text: two files; tsv or jsonl: one file with one pair per line")(
       "source-column",
       whole_number<std::uint64_t>("--source-column", fields_.source_column, 1, pipeline::kMaxColumns)
           ->default_value(std::to_string(usual.source_column))
           ->value_name("N"),
-      "of tsv, from 1")("target-column",
-                        whole_number<std::uint64_t>("--target-column", fields_.target_column, 1, pipeline::kMaxColumns)
-                            ->default_value(std::to_string(usual.target_column))
-                            ->value_name("N"),
-                        "of tsv, from 1")(
-      "source-key", po::value(&fields_.source_key)->default_value(usual.source_key)->value_name("KEY"), "of jsonl")(
-      "target-key", po::value(&fields_.target_key)->default_value(usual.target_key)->value_name("KEY"), "of jsonl");
+      "tsv: column number, from 1")(
+      "target-column",
+      whole_number<std::uint64_t>("--target-column", fields_.target_column, 1, pipeline::kMaxColumns)
+          ->default_value(std::to_string(usual.target_column))
+          ->value_name("N"),
+      "tsv: column number, from 1")(
+      "source-key", po::value(&fields_.source_key)->default_value(usual.source_key)->value_name("KEY"), "jsonl: key")(
+      "target-key", po::value(&fields_.target_key)->default_value(usual.target_key)->value_name("KEY"), "jsonl: key");
 }
 
 void PairInput::check() const {

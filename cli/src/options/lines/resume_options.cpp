@@ -8,8 +8,8 @@ namespace po = boost::program_options;
 
 void ResumeOptions::add_to(po::options_description& options) {
   options.add_options()("resume", po::bool_switch(&resume_),
-                        "go on with the output of an interrupted run (OUTPUT.partial) of the same job")(
-      "overwrite", po::bool_switch(&overwrite_), "throw the output of an interrupted run away");
+                        "continue the output of an interrupted run (OUTPUT.partial) of the same job")(
+      "overwrite", po::bool_switch(&overwrite_), "discard the output of an interrupted run");
 }
 
 void ResumeOptions::check(bool is_stream) const {

@@ -19,15 +19,16 @@ constexpr std::uint64_t kLargestRulesFile = std::uint64_t{1} << 28;
 }  // namespace
 
 void CharacterMapOptions::add_to(po::options_description& options, const std::string& usual_name) {
-  options.add_options()("normalization", po::value(&name_)->default_value(usual_name)->value_name("NAME"),
-                        "SentencePiece's: nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf (_cf: lower case) or identity");
+  options.add_options()(
+      "normalization", po::value(&name_)->default_value(usual_name)->value_name("NAME"),
+      "normalisation of SentencePiece: nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf (_cf: lower case) or identity");
   add_rules_to(options);
 }
 
 void CharacterMapOptions::add_rules_to(po::options_description& options) {
   options.add_options()("normalization-rule-tsv", po::value(&rules_)->value_name("FILE"),
-                        "instead: rules of your own; each line has code points in hexadecimal, a tab, and those in "
-                        "their place");
+                        "file with custom rules instead of --normalization; each line has hexadecimal code points, a "
+                        "tab, and their replacement");
 }
 
 bool CharacterMapOptions::is_name(const std::string& word) {

@@ -9,7 +9,7 @@ using tokenizer::InvalidUtf8;
 
 void InvalidUtf8Option::add_to(po::options_description& options) {
   options.add_options()("invalid-utf8", po::value(&word_)->default_value("keep")->value_name("WHAT"),
-                        "bytes of the text that are not UTF-8: keep, replace (by U+FFFD) or fail");
+                        "invalid UTF-8 in the text: keep, replace (by U+FFFD) or fail");
 }
 
 InvalidUtf8 InvalidUtf8Option::value() const {

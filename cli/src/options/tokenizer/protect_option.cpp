@@ -28,9 +28,9 @@ void append_patterns(const std::string& file, std::vector<std::string>& patterns
 void ProtectOption::add_to(po::options_description& options) {
   options.add_options()  //
       ("protect", po::value(&patterns_)->multitoken()->value_name("REGEX..."),
-       "what matches is apart from the text around it, and no merges are learned from it: numbers, addresses, "
-       "placeholders")  //
-      ("protect-file", po::value(&file_)->value_name("FILE"), "a file of such regular expressions, one a line");
+       "separate matches from the surrounding text and learn no merges from them: numbers, addresses, placeholders")  //
+      ("protect-file", po::value(&file_)->value_name("FILE"),
+       "file with regular expressions for --protect, one per line");
 }
 
 std::vector<std::string> ProtectOption::patterns() const {

@@ -23,19 +23,19 @@ class TokenizerOptions {
     namespace po = boost::program_options;
     options.add_options()  //
         ("separator", po::value(&read_.separator)->default_value(read_.separator)->value_name("MARK"),
-         "codes: what stands behind a piece that does not end its word")  //
+         "codes: mark after a piece that does not end its word")  //
         ("vocabulary", po::value(&vocabulary_)->value_name("FILE"),
-         "codes and SentencePiece models: pieces that are not in this list of pieces and counts are split, as "
-         "subword-nmt and spm_encode do")  //
+         "codes and SentencePiece models: list of pieces and counts; pieces that it lacks are split, as in subword-nmt "
+         "and spm_encode")  //
         ("vocabulary-threshold",
          whole_number("--vocabulary-threshold", read_.vocabulary_threshold, std::int64_t{0})
              ->default_value("0")
              ->value_name("N"),
-         "with --vocabulary: nor those that are counted less often")  //
+         "with --vocabulary: also split pieces with a lower count")  //
         ("dictionary", po::value(&dictionary_)->value_name("FILE"),
-         "take the ids from fairseq's dict.txt or from Marian's vocab.yml")  //
+         "read the ids from fairseq's dict.txt or Marian's vocab.yml")  //
         ("pattern", po::value(&pattern_)->value_name("PATTERN"),
-         "rank files: how text is cut into words, gpt2, cl100k, cl100k-earlier, o200k, or a regular expression");
+         "rank files: how text is split into words: gpt2, cl100k, cl100k-earlier, o200k, or a regular expression");
   }
 
   tokenizer::ReadOptions read_options(const std::string& kind = "") const {
@@ -50,7 +50,7 @@ class TokenizerOptions {
   /// Adds --from, for commands that only read.
   void add_kind_to(boost::program_options::options_description& options) {
     options.add_options()("from", boost::program_options::value(&from_)->value_name("KIND"),
-                          fmt::format("of the tokenizer's file, if it is not to be recognised: {}",
+                          fmt::format("format of the tokenizer file (default: recognised by content): {}",
                                       fmt::join(tokenizer::file_kind_names(), ", "))
                               .c_str());
   }

@@ -23,7 +23,7 @@ constexpr std::int32_t kMax = std::numeric_limits<std::int32_t>::max();
 void VocabSizeOption::add_to(po::options_description& options) {
   options.add_options()("vocab-size",
                         po::value(&values_)->multitoken()->default_value({"32000"}, "32000")->value_name("N..."),
-                        "number of pieces in all; several give as many files, each as if learned alone");
+                        "total number of pieces; several sizes give one file each, equal to a file learned alone");
 }
 
 std::vector<std::int32_t> VocabSizeOption::sizes(std::vector<std::string>& inputs, const std::string& output) const {
