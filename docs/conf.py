@@ -1,7 +1,7 @@
 """The site: scripts/docs runs Sphinx with this file.
 
 The source folder is the whole tree, so that the relative links of the pages hold in the tree and on the site alike. docs/index.md is the first
-page. Its tables of contents are added here: they list folders by pattern, so a new page appears without a line anywhere.
+page. Its tables of contents are added here from the folders, so a new page appears without a line anywhere.
 """
 import os
 import pathlib
@@ -55,34 +55,59 @@ html_theme_options = {
     "navigation_with_keys": True,
 }
 
-# The parts of the site: title, pages that come first, and a pattern for the others.
-PARTS = [
-    ("Start", ["start/install", "start/translate", "start/learn", "start/train"], ["start/*"]),
-    ("Guides", ["guides/tokenizer", "guides/pipelines", "guides/training", "guides/data", "guides/models"], ["guides/*"]),
-    ("Move from", ["move/index"], ["move/*"]),
-    ("Concepts", ["concepts/transformer", "concepts/decoding", "concepts/determinism"], ["concepts/*"]),
-    ("Reference", ["reference/commands", "reference/api/index"], ["reference/*"]),
-    ("Examples", [], ["/examples/*/README", "/examples/*/*/README"]),
-    ("Project", ["project/architecture", "/CONTRIBUTING", "project/writing", "project/testing"], ["project/*", "project/*/index", "/CHANGELOG"]),
-]
+# The parts of the site: the folder of docs/, its title, and the pages that come first. Its other pages follow by name, so a new page needs no line
+# here. A folder within is listed by its index page, which gets a table of its neighbours.
+PARTS = {
+    "start": ("Start", ["install", "translate", "learn", "train"]),
+    "guides": ("Guides", ["tokenizer", "pipelines", "training", "data", "models"]),
+    "move": ("Move from", ["index"]),
+    "concepts": ("Concepts", ["transformer", "decoding", "determinism"]),
+    "reference": ("Reference", ["commands", "api/index"]),
+    "project": ("Project", ["architecture", "/CONTRIBUTING", "writing", "testing"]),
+}
+LAST = {"project": ["/CHANGELOG"]}
+EXAMPLES = ("Examples", ["/" + str(page.relative_to(tree).with_suffix("")) for page in sorted(tree.glob("examples/**/README.md"))])
 
 
-def file_of(page):
-    return (page[1:] if page.startswith("/") else f"docs/{page}") + ".md"
+def pages_in(folder):
+    """The pages of a folder of docs/, from docs/: those in it, and of each folder in it the index, or all if there is none."""
+    pages = []
+    for entry in sorted((tree / "docs" / folder).iterdir()):
+        name = f"{folder}/{entry.name}"
+        if entry.suffix == ".md":
+            pages.append(name[:-3])
+        elif entry.is_dir():
+            within = pages_in(name)
+            pages += [f"{name}/index"] if f"{name}/index" in within else within
+    return pages
 
 
-def table_of_contents(caption, first, patterns):
-    first = [page for page in first if (tree / file_of(page)).is_file()]
-    # Sphinx warns about a pattern that matches nothing new.
-    listed = {tree / file_of(page) for page in first}
-    patterns = [pattern for pattern in patterns if set(tree.glob(file_of(pattern))) - listed]
-    entries = first + patterns
-    return "\n".join(["", "```{toctree}", ":hidden:", ":glob:", f":caption: {caption}", "", *entries, "```", ""])
+def table_of_contents(caption, pages):
+    if not pages:
+        return ""
+    lines = ["", "```{toctree}", ":hidden:", *([f":caption: {caption}"] if caption else []), "", *pages, "```", ""]
+    return "\n".join(lines)
+
+
+def tables_of_contents():
+    """What docs/index.md gets: a table for each part, and one for each folder that is no part yet."""
+    folders = [entry.name for entry in sorted((tree / "docs").iterdir()) if entry.is_dir() and pages_in(entry.name)]
+    for folder in [*PARTS, *(folder for folder in folders if folder not in PARTS)]:
+        caption, first = PARTS.get(folder, (folder.capitalize(), []))
+        pages = pages_in(folder) if folder in folders else []
+        first = [page if page.startswith("/") else f"{folder}/{page}" for page in first]
+        first = [page for page in first if page.startswith("/") or page in pages]
+        if folder == "project":
+            yield table_of_contents(*EXAMPLES)
+        yield table_of_contents(caption, first + [page for page in pages if page not in first] + LAST.get(folder, []))
 
 
 def add_tables_of_contents(app, page, source):
     if page == root_doc:
-        source[0] += "".join(table_of_contents(*part) for part in PARTS)
+        source[0] += "".join(tables_of_contents())
+    elif page.startswith("docs/") and page.endswith("/index") and page.count("/") > 2 and "{toctree}" not in source[0]:
+        folder = page.removeprefix("docs/").removesuffix("/index")
+        source[0] += table_of_contents("", [f"/docs/{other}" for other in pages_in(folder) if f"docs/{other}" != page])
 
 
 class LinksIntoTheTree(SphinxPostTransform):

@@ -18,11 +18,31 @@ CODE_ESCAPES = str.maketrans({"<": "&lt;", ">": "&gt;", "\\": "\\\\", "@": "\\@"
 COMMENT = re.compile(r"^(?P<before>.*?)(?P<mark>///<?)(?P<text>.*)$")
 
 
+def contract_of_file(lines):
+    """The comment that a header begins with, after `#pragma once`, is the contract of the file."""
+    begun = False
+    for number, line in enumerate(lines):
+        if line.startswith("// ") or (begun and line == "//"):
+            if not begun:
+                yield "/// \\file"
+            begun = True
+            yield "///" + line[2:]
+        elif line not in ("", "#pragma once") or begun:
+            yield from lines[number:]
+            return
+        else:
+            yield line
+
+
 def convert(lines):
     in_code = False
-    for line in lines:
+    for line in contract_of_file(lines):
+        if line == "/// \\file":
+            yield line
+            continue
         match = COMMENT.match(line)
-        if not match:
+        # Lines that are indented by four spaces are code as they are.
+        if not match or match["text"].startswith("     "):
             in_code = False
             yield line
             continue
