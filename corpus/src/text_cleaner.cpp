@@ -19,7 +19,7 @@ const icu::Normalizer2* find_normalizer(Normalization normalization) {
   return found;
 }
 
-/// Replaces runs of white space by one space, and removes white space at the ends.
+/// Replaces runs of whitespace by one space, and removes whitespace at the ends.
 void squeeze(std::string& text) {
   std::string squeezed;
   squeezed.reserve(text.size());

@@ -215,8 +215,8 @@ class TokenizerReader {
     read_.languages.target_language = usual_language(folder_, "tgt_lang", read_.languages);
   }
 
-  /// Special tokens of the configuration become control pieces, whatever their texts are. Padding belongs to the source
-  /// vocabulary, and the decoder's first input to the target vocabulary.
+  /// Special tokens of the configuration become control pieces, regardless of their texts. Padding belongs to the
+  /// source vocabulary, and the decoder's first input to the target vocabulary.
   void add_special(const PieceList& pieces, bool source, bool target, std::unordered_set<std::string>& control) const {
     std::vector<std::int32_t> ids{sequences().begin, sequences().end};
     if (source) ids.push_back(architecture_.padding);

@@ -18,7 +18,7 @@ using core::Quoted;
 
 constexpr std::uint64_t kLargestFile = std::uint64_t{64} << 20;
 
-/// If every line ends in CR, the CR is removed.
+/// Returns the lines of a file. If every line ends in CR, the CR is removed.
 std::vector<std::string> lines_of(const std::filesystem::path& path) {
   const std::string text = core::read_regular_file(path, kLargestFile);
   std::vector<std::string> lines;

@@ -30,9 +30,9 @@ class TorchFile {
 
   /// Throws Error{kBadInput} unless every element of the tensor is inside its storage. `place` names the tensor.
   void check(const PickledTensor& tensor, const std::string& place) const;
-  /// Reads the elements [first, first + out.size()), in row order whatever the strides are, and rounds to nearest even.
-  /// `out` must be contiguous F32, and check() must have succeeded. Throws Error{kUnsupported} for types that are not
-  /// numeric.
+  /// Reads the elements [first, first + out.size()), in row order regardless of the strides, and rounds to nearest
+  /// even. `out` must be contiguous F32, and check() must have succeeded. Throws Error{kUnsupported} for types that are
+  /// not numeric.
   void read(const PickledTensor& tensor, std::int64_t first, const tensor::Tensor& out, const std::string& place) const;
 
  private:

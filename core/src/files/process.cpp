@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 
 /// The interval between two checks for a stop request.
 constexpr auto kPatience = std::chrono::milliseconds(20);
-/// How long output is read after the process has ended, if a descendant continues to write.
+/// The time for which output is read after the process has ended, if a descendant continues to write.
 constexpr auto kMaxLastWords = std::chrono::seconds(1);
 
 void require_done(int error, const char* what) {

@@ -21,7 +21,8 @@ TextKey key_of(std::string_view text) noexcept;
 /// Returns the key of an ordered pair of texts.
 TextKey key_of(std::string_view source, std::string_view target) noexcept;
 
-/// A set of texts. Each takes 22 to 43 bytes, whatever its length: 16 bytes and room for growth. One thread at a time.
+/// A set of texts. Each takes 22 to 43 bytes, regardless of its length: 16 bytes and room for growth. One thread at a
+/// time.
 class SeenTexts {
  public:
   /// Adds a text. Returns whether it was new.

@@ -7,7 +7,7 @@
 
 namespace dragoman::evaluation {
 
-/// Returns the segment after Tercom's normalisation, with white space between its words.
+/// Returns the segment after Tercom's normalisation, with whitespace between its words.
 std::string separate_ter_words(std::string_view segment, const TerOptions& options);
 
 }  // namespace dragoman::evaluation

@@ -219,7 +219,7 @@ std::vector<bool> BpeModel::find_whole_words() const {
 }
 
 std::int32_t BpeModel::whole_word(std::string_view word, WordBuffers& buffers) const {
-  if (definition_->ignore_merges) return vocabulary_.find(word);  // without the suffix, as in the library tokenizers
+  if (definition_->ignore_merges) return vocabulary_.find(word);  // without the suffix, as in the `tokenizers` library
   if (!suffix_.empty()) {
     buffers.suffixed.assign(word).append(suffix_);
     word = buffers.suffixed;

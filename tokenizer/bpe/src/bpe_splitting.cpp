@@ -70,8 +70,8 @@ void BpeModel::split_characters(std::string_view word, std::vector<Symbol>& out)
   if (end_of_word_ >= 0) out.push_back({end_of_word_, 0});
 }
 
-/// As in the library tokenizers, an unknown token is held back until the next character that has a piece or is unknown
-/// too. Bytes are written before it.
+/// As in the `tokenizers` library, an unknown token is held back until the next character that has a piece or is
+/// unknown too. Bytes are written without waiting for it.
 void BpeModel::split_with_few_bytes(std::string_view word, std::vector<Symbol>& out) const {
   std::vector<Symbol> unknown;
   for (std::size_t i = 0; i < word.size();) {

@@ -58,7 +58,7 @@ void find_characters(std::string_view part, Stretches& out, Predicate&& matches)
   add_rest(out, part.size());
 }
 
-/// Splits into runs of word characters and runs of other characters. White space is removed.
+/// Splits into runs of word characters and runs of other characters. Whitespace is removed.
 void find_words(std::string_view part, Stretches& out) {
   enum class Run { kNone, kWord, kOther };
   const auto run_of = [&](const core::DecodedCharacter& c) {

@@ -13,8 +13,8 @@
 
 namespace dragoman::tokenizer {
 
-/// Finds added tokens like the library tokenizers: the leftmost first, and the longest of those that begin at one
-/// position, whatever its flags are. A match that its flags do not allow still hides matches that overlap with it.
+/// Finds added tokens like the `tokenizers` library: the leftmost first, and the longest of those that begin at one
+/// position, regardless of its flags. A match that its flags do not allow still hides matches that overlap with it.
 class TokenFinder {
  public:
   /// `texts` are the texts to find. They need not outlive the call.

@@ -57,7 +57,7 @@ class MergingModel final : public WordModel {
   BpeModel model_;
 };
 
-/// A unigram model in double precision, as in the library tokenizers. UnigramModel is the one for SentencePiece's
+/// A unigram model in double precision, as in the `tokenizers` library. UnigramModel is the one for SentencePiece's
 /// files.
 class UnigramWords final : public WordModel {
  public:

@@ -41,7 +41,7 @@ ModelPart read_model_options(const JsonPart& model) {
   return result;
 }
 
-/// If a pair has several merges, the last one counts, as in the library.
+/// Removes repeated merges of a pair. The last one counts, as in the library.
 std::vector<Merge> without_repeated(std::vector<Merge> merges) {
   std::unordered_set<std::uint64_t> seen;
   const auto is_repeated = [&](const Merge& merge) {

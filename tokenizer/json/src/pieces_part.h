@@ -40,7 +40,8 @@ struct AddedPiece {
 };
 
 /// Returns the added tokens. If several have the same text, the first one counts. Tokens that the model does not list
-/// get the ids that the library tokenizers assigns, whatever ids the file has: the next ones, in the order of the file.
+/// get the ids that the `tokenizers` library assigns, whatever ids the file has: the next ones, in the order of the
+/// file.
 std::vector<AddedPiece> read_added_tokens(const JsonPart& top, const ListedPieces& listed);
 
 /// Returns the pieces by id, from the model's vocabulary and from added tokens beyond it. Empty if no piece has the id.

@@ -120,7 +120,7 @@ WordCounts count_pre_tokens(const BpeDefinition& definition, const std::vector<s
   return split_into_pre_tokens(words.in_memory, definition, arena);
 }
 
-/// Returns whether a character of the text is always one symbol, whatever its neighbours are.
+/// Returns whether a character of the text is always one symbol, regardless of its neighbours.
 bool has_characters(const BpeDefinition& definition) {
   return std::holds_alternative<CharacterText>(definition.text);
 }

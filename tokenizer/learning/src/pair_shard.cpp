@@ -63,7 +63,7 @@ core::PageVector<std::uint32_t> PairShard::number_pairs(PairMap<PairPlaces>& pai
   bool overlaps = false;  // with the occurrence counted at the previous symbol
   std::uint32_t next = 0;
   for (std::uint32_t cell = begin_; cell + 1 < end_; cell = next) {
-    // Correct for symbols of one cell. All symbols are so when all pairs are counted.
+    // Correct for symbols of one cell. When all pairs are counted, all symbols have one cell.
     if (cell + kCellsAhead + 1 < end_)
       pairs.prefetch(pair_key(cells_[cell + kCellsAhead], cells_[cell + kCellsAhead + 1]));
     const std::int32_t left = cells_[cell];

@@ -91,7 +91,7 @@ class Derivations {
   std::unordered_map<std::string_view, std::int32_t, core::TextHash> ids_;
 };
 
-/// Returns the pieces that encoding and decoding need, whatever the text is.
+/// Returns the pieces that encoding and decoding need, regardless of the text.
 std::vector<bool> indispensable_pieces(const BpeDefinition& definition, bool drop_characters) {
   std::vector<bool> kept = unmerged_pieces(definition);
   if (drop_characters)

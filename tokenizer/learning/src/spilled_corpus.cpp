@@ -62,7 +62,7 @@ class WordChanges {
   }
 
  private:
-  /// As in LearningCorpus, the leading mark is omitted if every word has one.
+  /// Splits a word and counts its parts. As in LearningCorpus, the leading mark is omitted if every word has one.
   void split(std::string_view word, std::uint64_t count) {
     const std::size_t mark = effect_ == SpacedWordEffect::kMark ? std::string_view(kWordMark).size() : 0;
     any_changed_ = true;

@@ -145,7 +145,7 @@ void UnigramLearner::prune(std::size_t wanted) {
   const UnigramScores scores(trie, pieces_, 0);
   double total = 0;
   for (const std::uint64_t count : counts) total += static_cast<double>(count);
-  // not set: the piece is dropped without loss, or must be kept
+  // Not set: the piece is dropped without loss, or must be kept.
   std::vector<std::optional<double>> losses(pieces_.size());
   core::for_each_range(arena_.executor(), static_cast<std::int64_t>(pieces_.size()), kWordsPerBlock,
                        [&](std::int64_t begin, std::int64_t end) {

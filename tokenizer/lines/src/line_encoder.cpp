@@ -272,7 +272,7 @@ void LineEncoder::append_all(std::span<const std::string_view> lines, std::uint6
   }
 }
 
-/// White space at both ends is kept, as in subword-nmt.
+/// Whitespace at both ends is kept, as in subword-nmt.
 void LineEncoder::append_continued(std::string_view line, std::uint64_t number, std::string& out) const {
   constexpr std::string_view kSpace = " \r";
   const std::size_t begin = std::min(line.find_first_not_of(kSpace), line.size());

@@ -104,7 +104,8 @@ class GroupMerging {
     return due;
   }
 
-  /// Merges the symbol at `place` with the next one, whose position is then skipped.
+  /// Merges the symbol at `place` with the next one. The position of the latter gets values that pass bounds on
+  /// unchanged.
   HWY_INLINE void join(std::size_t place) {
     const std::size_t taken = rows_.next[place];
     const std::size_t after = rows_.next[taken];

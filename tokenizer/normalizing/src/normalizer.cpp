@@ -162,8 +162,8 @@ AlignedText squeeze(const std::string& pattern, AlignedText in, std::size_t limi
 }
 
 /// A rule that matches the beginning of a short cluster replaces the whole cluster, and the characters that the rule
-/// does not contain are lost. The library tokenizers reads the maps so, and models have been trained with this
-/// behaviour.
+/// does not contain are lost. This is how the `tokenizers` library reads the maps, and models have been trained with
+/// this behaviour.
 AlignedText apply_precompiled(const CharacterMap& map, const AlignedText& in, std::size_t limit) {
   constexpr std::size_t kLongestCluster = 5;
   Rewriter out(in, limit);

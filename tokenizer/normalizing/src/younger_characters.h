@@ -62,7 +62,7 @@ struct YoungerMarks {
   char32_t first;
   char32_t last;
 };
-// As in the library tokenizers 0.23.3.
+// As in the `tokenizers` library 0.23.3.
 inline constexpr YoungerMarks kYoungerMarks[] = {
     {0x897, 0x897},     {0x1ACF, 0x1ADD},   {0x1AE0, 0x1AEB},   {0x10D69, 0x10D6D}, {0x10EFA, 0x10EFC},
     {0x113B8, 0x113C0}, {0x113C2, 0x113C2}, {0x113C5, 0x113C5}, {0x113C7, 0x113CA}, {0x113CC, 0x113D0},

@@ -77,7 +77,7 @@ std::size_t contraction_length(std::string_view text, std::size_t begin, bool an
   return 0;
 }
 
-/// Returns the end of a run of white space. Its last character belongs to the next word, unless the text ends there or
+/// Returns the end of a run of whitespace. Its last character belongs to the next word, unless the text ends there or
 /// it is the only one.
 std::size_t space_end(std::string_view text, std::size_t begin) {
   std::size_t last = begin;
@@ -97,7 +97,7 @@ std::size_t gpt2_word_end(std::string_view text, std::size_t begin) {
   return space_end(text, begin);
 }
 
-/// White space up to its last line end is one word.
+/// Whitespace up to its last line end is one word.
 std::size_t cl100k_space_end(WordPattern pattern, std::string_view text, std::size_t begin) {
   const std::size_t end = run_end(text, begin, Class::kSpace);
   if (pattern == WordPattern::kCl100k && end == text.size()) return end;

@@ -10,7 +10,7 @@ struct Item {
   icu::UnicodeSet characters;
   std::optional<char32_t> single;  ///< if it is one character
   bool negated = false;
-  /// in brackets: the offset for another item, after the last one or before a hyphen that must stay last
+  /// In brackets: the offset for another item, after the last one or before a hyphen that must stay last.
   std::size_t room = 0;
 };
 

@@ -255,7 +255,7 @@ class PatternParser {
     return code;
   }
 
-  /// split; once; back to the split.
+  /// Emits: split; once; back to the split.
   static Code loop(const Code& once, bool lazy) {
     const auto size = static_cast<std::int32_t>(once.steps.size());
     Code code{.steps = {split(1, size + 2, lazy)}, .can_be_empty = true};
@@ -264,7 +264,7 @@ class PatternParser {
     return code;
   }
 
-  /// split; once; split; once; ...: each split also leads to the end.
+  /// Emits: split; once; split; once; ... Each split also leads to the end.
   static Code optional(const Code& once, std::size_t times, bool lazy) {
     Code code;
     const auto size = static_cast<std::int32_t>(once.steps.size());

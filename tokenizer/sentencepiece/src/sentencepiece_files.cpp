@@ -159,7 +159,7 @@ RankedPieces rank_pieces(const std::vector<StoredPiece>& pieces, const std::stri
 
 /// An unused piece that merges have produced is split again into the parts from which they produced it.
 void expand_unused(BpeDefinition& definition) {
-  // by id; null: the piece is used
+  // By id; null: the piece is used.
   std::vector<std::vector<std::int32_t>*> parts_of(definition.pieces.size(), nullptr);
   for (UnusedPiece& piece : definition.unused) parts_of[static_cast<std::size_t>(piece.id)] = &piece.parts;
   std::vector<Merge> merges;
@@ -314,7 +314,7 @@ BpeDefinition read_sentencepiece(std::string_view bytes, const std::string& name
   for (const StoredPiece& piece : model.pieces) add_piece(piece, name, definition);
   require(definition.unknown.has_value(), ErrorCode::kBadInput, "{}: no unknown piece", name);
   definition.fuse_unknown = true;
-  // A model of characters has no merges, whatever its pieces are.
+  // A model of characters has no merges, regardless of its pieces.
   if (model.model_type == Model::kBpe) definition.merges = explicit_merges(rank_pieces(model.pieces, name), name);
   expand_unused(definition);
   definition.text = text_of(model, words_are_apart(definition));

@@ -180,7 +180,7 @@ class Renumbering {
     for (std::size_t id = 0; id < pieces_.size(); ++id) {
       StoredPiece& piece = pieces_[id];
       if (list_.pieces[id].type) piece.type = static_cast<std::uint64_t>(*list_.pieces[id].type);
-      // A model has one unknown piece, whatever its previous types are.
+      // A model has one unknown piece, regardless of its previous types.
       if (piece.type == Model::kUnknown || (is_special(id) && !list_.pieces[id].type)) piece.type = Model::kControl;
     }
     pieces_[static_cast<std::size_t>(*special_[0])].type = Model::kUnknown;

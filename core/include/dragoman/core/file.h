@@ -104,6 +104,7 @@ enum class PartialPolicy : std::uint8_t {
   kTemporary,  ///< rewritten from the start, and removed if it is not committed: half of it is useless
 };
 
+/// The options of an OutputFile.
 struct OutputOptions {
   PartialPolicy partial = PartialPolicy::kReplace;
   /// Identifies the job (input, model, options) in one line, preferably a JSON object. It is stored in

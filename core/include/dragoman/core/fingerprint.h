@@ -5,6 +5,7 @@
 
 namespace dragoman::core {
 
+/// The fingerprint of an empty text, with which a computation starts.
 inline constexpr std::uint64_t kFingerprintOfNothing = 0xcbf29ce484222325U;
 
 /// Returns the 64-bit FNV-1a hash (Fowler, Noll, Vo) of `bytes`, continued from the fingerprint `before`.

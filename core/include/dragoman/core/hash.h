@@ -54,6 +54,7 @@ struct TextHash {
   std::size_t operator()(std::string_view text) const noexcept { return hash_bytes(text); }
 };
 
+/// Like TextHash, for integer keys.
 struct IntegerHash {
   std::size_t operator()(std::uint64_t value) const noexcept { return hash_integer(value); }
 };

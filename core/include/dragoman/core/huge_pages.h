@@ -20,6 +20,7 @@ void free_pages(void* data, std::size_t bytes) noexcept;
 /// it for large blocks with different lifetimes, since the heap would retain most of them. Returns whole pages,
 /// initialised to zero.
 void* map_pages(std::size_t bytes);
+/// Unmaps memory of map_pages(). `bytes` is the size passed to it.
 void unmap_pages(void* data, std::size_t bytes) noexcept;
 
 /// An allocator for containers of plain data. resize(n) leaves new elements of trivial types uninitialised; resize(n,
@@ -46,6 +47,7 @@ class PageAllocator {
   }
 };
 
+/// A vector of plain data in pages of allocate_pages().
 template <class T>
 using PageVector = std::vector<T, PageAllocator<T>>;
 

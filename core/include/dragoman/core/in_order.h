@@ -128,6 +128,7 @@ class InOrder {
   std::exception_ptr error_;
 };
 
+/// Processes a stream of items; see InOrder.
 template <class Item, class Result, class Read, class Process, class Write>
 void process_in_order(Executor& executor, const std::stop_source& stop, Read&& read, Process&& process, Write&& write) {
   InOrder<Item, Result, Read, Process, Write>(executor, stop, read, process, write).run();

@@ -26,12 +26,15 @@ struct Progress {
   std::vector<std::pair<std::string, double>> details = {};
 };
 
+/// Receives snapshots of progress. An empty sink drops them.
 using ProgressSink = std::function<void(const Progress&)>;
 
+/// Passes the snapshot to the sink, if there is one.
 inline void report(const ProgressSink& sink, const Progress& progress) {
   if (sink) sink(progress);
 }
 
+/// Passes the message to the sink, if there is one.
 inline void log(const LogSink& sink, LogLevel level, std::string_view message) {
   if (sink) sink(level, message);
 }

@@ -136,7 +136,6 @@ class UntypedOptionTable {
 /// - a std::optional of that type, which tells whether the option was set: the default is given in the table.
 ///
 /// complete() merges the settings of several sources. A finished table is thread-safe.
-/// sources. A finished table is thread-safe.
 template <class T>
 class OptionTable {
  public:

@@ -9,6 +9,7 @@
 
 namespace dragoman::core {
 
+/// A program to run, with its limits.
 struct ProcessRequest {
   /// The program and its arguments, not empty. The program is searched for as a shell does.
   std::vector<std::string> arguments{};
@@ -20,6 +21,7 @@ struct ProcessRequest {
   std::size_t most_output = std::size_t{1} << 20;
 };
 
+/// The result of a program that has ended.
 struct ProcessOutcome {
   bool timed_out = false;
   /// The exit status, or 128 plus the signal's number if a signal ended the process, as in shells.

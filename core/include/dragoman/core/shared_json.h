@@ -12,7 +12,7 @@ class SharedJson {
  public:
   /// An empty object. A moved-from value is one too.
   SharedJson() = default;
-  SharedJson(Json tree);  // implicit because it stands for the tree
+  SharedJson(Json tree);  // NOLINT(google-explicit-constructor): stands for the tree
   /// Returns a null tree, for callers that distinguish it from an empty object.
   static SharedJson null();
 

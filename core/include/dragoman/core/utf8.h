@@ -11,6 +11,7 @@ inline constexpr char32_t kReplacementCharacter = 0xFFFD;
 /// U+FEFF, as it occurs at the start of a file.
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
+/// The result of decode_utf8().
 struct DecodedCharacter {
   char32_t code_point;  ///< kReplacementCharacter if invalid
   std::size_t length;   ///< bytes consumed, at least 1
@@ -28,6 +29,7 @@ std::size_t find_invalid_utf8(std::string_view text) noexcept;
 /// Replaces each ill-formed sequence by U+FFFD and returns the number of replacements. Valid text is not copied.
 std::size_t replace_invalid_utf8(std::string& text);
 
+/// Appends the code point as UTF-8.
 void append_utf8(std::string& text, char32_t code_point);
 
 /// Returns the length in bytes of the character that starts with the byte `first`, or 1 if no character starts with it.

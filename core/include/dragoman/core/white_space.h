@@ -16,16 +16,16 @@ constexpr bool is_white_space(char32_t c) noexcept {
          c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-/// Returns the length in bytes of the white space at the start of the text.
+/// Returns the length in bytes of the whitespace at the start of the text.
 std::size_t leading_white_space(std::string_view text) noexcept;
 
-/// Returns the length in bytes of the white space at the end of the text.
+/// Returns the length in bytes of the whitespace at the end of the text.
 std::size_t trailing_white_space(std::string_view text) noexcept;
 
-/// Returns the text without white space at its ends.
+/// Returns the text without whitespace at its ends.
 std::string_view trim_white_space(std::string_view text) noexcept;
 
-/// Returns whether the text is empty or consists of white space only.
+/// Returns whether the text is empty or consists of whitespace only.
 bool is_blank(std::string_view text) noexcept;
 
 /// Replaces line feeds and carriage returns by spaces, so that the text fits on one output line.

@@ -10,7 +10,7 @@ namespace dragoman::corpus {
 /// Counts of the characters of a text, for filters and statistics, computed in one pass.
 struct TextProfile {
   std::uint32_t characters = 0;
-  /// Runs of characters without white space between them. In scripts that are written without spaces (Han, kana, Thai,
+  /// Runs of characters without whitespace between them. In scripts that are written without spaces (Han, kana, Thai,
   /// Lao, Khmer, Burmese, Tibetan), each character counts as a word.
   std::uint32_t words = 0;
   /// The number of characters of the longest word.

@@ -14,7 +14,7 @@ namespace dragoman::corpus {
 /// The reason to drop a pair. The filters run in this order, and the first that matches gives the reason.
 enum class Reason : std::uint8_t {
   kMalformed,        ///< the line holds no pair: missing columns, invalid JSON, damaged UTF-8
-  kEmpty,            ///< a side has only white space
+  kEmpty,            ///< a side has only whitespace
   kTooShort,         ///< a side is shorter than `minimum_length`
   kTooLong,          ///< a side is longer than `maximum_length`
   kLengthRatio,      ///< the longer side is more than `maximum_ratio` times as long
@@ -34,8 +34,10 @@ inline constexpr std::size_t kReasons = 16;
 /// Returns the reason's name in reports and files: "too-long".
 std::string_view name_of(Reason reason);
 
+/// The unit in which filters measure the length of a side.
 enum class LengthUnit : std::uint8_t { kWords, kCharacters, kPieces };
 
+/// The thresholds of the filters.
 struct FilterOptions {
   LengthUnit unit = LengthUnit::kWords;
   /// The permitted lengths of either side, in units.
@@ -67,6 +69,7 @@ void check(const FilterOptions& options);
 /// Returns the number of pieces into which a tokenizer splits a text. It is called from several threads.
 using PieceCounter = std::function<std::size_t(std::string_view text)>;
 
+/// The properties of one side that the filters use.
 struct SideProfile {
   TextProfile text;
   std::uint64_t length = 0;  ///< in units

@@ -12,6 +12,7 @@
 
 namespace dragoman::corpus {
 
+/// The file format of sentence pairs.
 enum class PairFormat : std::uint8_t {
   kText,   ///< two files that are parallel by line number
   kTsv,    ///< one file with a pair in two columns of each line

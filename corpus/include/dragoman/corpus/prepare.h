@@ -21,6 +21,7 @@ struct DuplicateOptions {
   bool target = false;  ///< pairs whose target occurred before, with any source
 };
 
+/// The Unicode normalisation form of texts.
 enum class Normalization : std::uint8_t { kNone, kNfc, kNfkc };
 
 /// The output for pairs: two files, or one file with a pair in each line (kTsv: source TAB target; kJsonl: objects with
@@ -32,12 +33,13 @@ struct PairOutput {
   bool empty() const noexcept { return source.empty(); }
 };
 
+/// The inputs, filters and outputs of prepare().
 struct PrepareOptions {
   /// The inputs, read one after the other as if they were one file.
   std::vector<PairFile> inputs;
   /// Applied to both sides before everything else.
   Normalization normalization = Normalization::kNone;
-  /// Whether runs of white space become one space, and white space at the ends is removed.
+  /// Whether runs of whitespace become one space, and whitespace at the ends is removed.
   bool squeeze_spaces = false;
   FilterOptions filters{};
   /// The expected script of each side. 0: the script of most letters in the first kScriptLines pairs.
@@ -65,6 +67,7 @@ struct PrepareOptions {
 /// The number of pairs from which the main script of a side is determined.
 inline constexpr std::uint64_t kScriptLines = 10000;
 
+/// The counts of prepare(). `dropped` is indexed by Reason.
 struct PrepareSummary {
   PairStatistics input;  ///< all lines that hold a pair
   PairStatistics kept;

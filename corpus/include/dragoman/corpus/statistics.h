@@ -25,6 +25,7 @@ struct SideStatistics {
   SideStatistics& operator+=(const SideStatistics& other);
 };
 
+/// The statistics of both sides of a parallel text.
 struct PairStatistics {
   std::uint64_t pairs = 0;
   SideStatistics source;

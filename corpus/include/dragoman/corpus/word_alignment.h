@@ -21,6 +21,7 @@ using Links = std::vector<Link>;
 /// Returns the words of a text: the stretches between ASCII whitespace, as word aligners split a line.
 std::vector<core::TextRange> words_of(std::string_view text);
 
+/// The heuristics of symmetrize().
 enum class Symmetrization : std::uint8_t { kIntersection, kUnion, kGrowDiag, kGrowDiagFinal, kGrowDiagFinalAnd };
 
 /// Symmetrizes the alignments of two directions (Och and Ney 2003; Koehn, Och and Marcu 2003; grow-diag and final as in

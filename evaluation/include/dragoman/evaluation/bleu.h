@@ -12,7 +12,7 @@
 
 namespace dragoman::evaluation {
 
-/// How an n-gram order without a match is smoothed (Chen and Cherry, WMT 2014).
+/// The smoothing of an n-gram order without a match (Chen and Cherry, WMT 2014).
 enum class BleuSmoothing {
   kNone,         ///< not at all: the score is 0
   kFloor,        ///< the smoothing value replaces the number of matches
@@ -28,6 +28,7 @@ struct OtherBleuTokenizer {
   std::function<std::string(std::string_view segment)> separate{};
 };
 
+/// The options of BLEU, with the defaults of sacreBLEU.
 struct BleuOptions {
   BleuTokenizer tokenizer = BleuTokenizer::k13a;
   OtherBleuTokenizer other_tokenizer{};  ///< replaces `tokenizer` if it is set

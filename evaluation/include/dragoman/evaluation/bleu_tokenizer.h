@@ -10,8 +10,8 @@ namespace dragoman::evaluation {
 enum class BleuTokenizer {
   k13a,            ///< WMT's mteval-v13a: ASCII punctuation, XML entities, digits kept with their commas and periods
   kInternational,  ///< mteval-v14: Unicode punctuation and symbols, by the categories of the linked ICU
-  kCharacter,      ///< each code point except white space
-  kNone,           ///< split at white space
+  kCharacter,      ///< each code point except whitespace
+  kNone,           ///< split at whitespace
   kChinese,        ///< each Chinese character; mteval-v13a's rules for the rest
 };
 

@@ -8,12 +8,13 @@
 
 namespace dragoman::evaluation {
 
+/// The options of chrF, with the defaults of sacreBLEU.
 struct ChrfOptions {
   int char_order = 6;       ///< longest character n-gram, 0 to 32
   int word_order = 0;       ///< longest word n-gram, 0 to 32; 2 selects chrF++
   int beta = 2;             ///< weight of recall over precision, 1 to 100
   bool lowercase = false;   ///< full Unicode lower-casing
-  bool whitespace = false;  ///< whether white space counts as characters
+  bool whitespace = false;  ///< whether whitespace counts as characters
   /// Average the F-scores of all orders, instead of precision and recall of the orders that occur.
   bool eps_smoothing = false;
 };

@@ -10,6 +10,7 @@
 
 namespace dragoman::evaluation {
 
+/// The significance test for the difference between two systems.
 enum class PairedTest : std::uint8_t {
   /// Bootstrap resampling (Koehn, "Statistical Significance Tests for Machine Translation Evaluation", EMNLP 2004):
   /// both systems are scored on segments that are drawn with replacement.
@@ -19,6 +20,7 @@ enum class PairedTest : std::uint8_t {
   kApproximateRandomization,
 };
 
+/// The options of paired_test().
 struct PairedOptions {
   PairedTest test = PairedTest::kBootstrap;
   /// The number of resamples or trials. sacreBLEU's defaults are 1000 and 10000.

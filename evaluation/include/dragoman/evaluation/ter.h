@@ -8,6 +8,7 @@
 
 namespace dragoman::evaluation {
 
+/// The options of TER, with the defaults of sacreBLEU.
 struct TerOptions {
   bool normalized = false;      ///< separate punctuation and resolve XML entities, as Tercom's normaliser does
   bool no_punct = false;        ///< remove . , ? : ; ! " ( and )

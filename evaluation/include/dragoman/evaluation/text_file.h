@@ -7,7 +7,7 @@
 
 namespace dragoman::evaluation {
 
-/// The lines of a file without trailing white space, as sacreBLEU's command line reads them.
+/// The lines of a file without trailing whitespace, as sacreBLEU's command line reads them.
 struct TextFile {
   std::string name;  ///< for messages
   std::vector<std::string> lines;

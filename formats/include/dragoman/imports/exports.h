@@ -30,6 +30,7 @@ struct ExportFormat {
   void (*write)(const ExportedModel& model, const std::filesystem::path& output);
 };
 
+/// Returns all formats, in the order of lists for users.
 const std::vector<ExportFormat>& export_formats();
 /// Returns nullptr if there is no format of this name.
 const ExportFormat* find_export_format(std::string_view name);

@@ -21,6 +21,7 @@ struct TokenizerEntry {
   std::unique_ptr<tokenizer::Tokenizer> (*make)(const tokenizer::TokenizerFile& file, core::OptionReader& own);
   tokenizer::TokenizerExample example;
 };
+/// Returns the library's kinds of tokenizers for imported models.
 std::vector<TokenizerEntry> built_in_tokenizers();
 
 }  // namespace dragoman::imports

@@ -15,6 +15,7 @@ namespace dragoman::report {
 /// The finite values of one metric by update, in the order in which they were written.
 using Series = std::vector<std::pair<std::int64_t, double>>;
 
+/// A translation of a validation sentence at one update.
 struct Sample {
   std::int64_t update = 0;
   bool random = false;

@@ -42,7 +42,7 @@ struct WordKey {
   }
 
   std::uint64_t low;  ///< the first 8 bytes, or the address of the bytes of a long word
-  /// the other bytes and the length in the top byte; for a long word, kLong and a part of its hash
+  /// The other bytes and the length in the top byte; for a long word, kLong and a part of its hash.
   std::uint64_t high;
   std::uint64_t hash;
   static constexpr std::uint64_t kLong = std::uint64_t{0xFF} << 56;

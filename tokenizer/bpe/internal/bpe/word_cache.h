@@ -22,7 +22,7 @@ class PackedIds {
   std::size_t size() const noexcept { return bytes_[0]; }
   std::int32_t operator[](std::size_t i) const noexcept {
     std::uint32_t bits;
-    // starts one byte early, so that nothing after the last id is read
+    // Starts one byte early, so that nothing after the last id is read.
     std::memcpy(&bits, bytes_ + 3 * i, sizeof bits);
     return static_cast<std::int32_t>(bits >> 8);
   }

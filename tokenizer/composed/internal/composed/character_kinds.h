@@ -1,6 +1,6 @@
 #pragma once
 
-/// Classes of characters as in the library tokenizers, which takes them from tables of different Unicode versions.
+/// Classes of characters as in the `tokenizers` library, which takes them from tables of different Unicode versions.
 /// tests/tokenizer/golden/make_composed_golden.py queried the library for every character.
 namespace dragoman::tokenizer {
 

@@ -10,7 +10,7 @@
 namespace dragoman::tokenizer {
 
 /// A tokenizer composed of the parts that `tokenizer.json` specifies, in any order. The ids and texts are those of the
-/// library tokenizers. BpeTokenizer, for merges in one of Dragoman's own layouts, is faster and can be edited.
+/// `tokenizers` library. BpeTokenizer, for merges in one of Dragoman's own layouts, is faster and can be edited.
 class ComposedTokenizer final : public Tokenizer {
  public:
   /// Every message begins with `name`. Throws Error{kBadInput}.

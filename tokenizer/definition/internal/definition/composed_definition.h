@@ -16,8 +16,8 @@ struct ComposedToken {
   std::int32_t id;
   std::string text;
   bool single_word = false;  ///< not matched within a word
-  bool lstrip = false;       ///< includes white space before it
-  bool rstrip = false;       ///< includes white space after it
+  bool lstrip = false;       ///< includes whitespace before it
+  bool rstrip = false;       ///< includes whitespace after it
   bool normalized = false;
   bool special = false;  ///< matched only on request, and dropped in decoding
 };
@@ -26,11 +26,11 @@ struct ComposedToken {
 struct TextStep {
   enum class Kind {
     kReplaceMatches,   ///< matches of the regular expression `pattern` become `content`
-    kStripStart,       ///< removes white space at the start
-    kStripEnd,         ///< removes white space at the end
+    kStripStart,       ///< removes whitespace at the start
+    kStripEnd,         ///< removes whitespace at the end
     kStripAccents,     ///< removes combining marks (StripAccents)
     kStripNonspacing,  ///< removes marks of category Mn only (BertNormalizer)
-    kCleanText,        ///< BertNormalizer: removes control characters and U+FFFD, and replaces white space by spaces
+    kCleanText,        ///< BertNormalizer: removes control characters and U+FFFD, and replaces whitespace by spaces
     kSpaceChinese,     ///< BertNormalizer: spaces around Han characters
     kNmt,              ///< removes some control characters, and replaces some separators by spaces
     kByteAlphabet,     ///< replaces bytes by characters of GPT-2's alphabet
@@ -49,10 +49,10 @@ struct PreTokenizerStep {
   enum class Kind {
     kSplitText,         ///< at `text`
     kSplitPattern,      ///< at matches of the regular expression `text`
-    kSplitWhitespace,   ///< at white space, which is removed
+    kSplitWhitespace,   ///< at whitespace, which is removed
     kSplitPunctuation,  ///< at punctuation, including ASCII symbols
     kSplitNumbers,      ///< at characters of Unicode's category N
-    kWordsAndSymbols,   ///< runs of word characters, and runs of other characters; white space is removed
+    kWordsAndSymbols,   ///< runs of word characters, and runs of other characters; whitespace is removed
     kMetaspace,         ///< spaces become `text`, and one is prepended
     kPrefixSpace,       ///< a part without a leading space gets one
     kByteAlphabet,      ///< replaces bytes by characters of GPT-2's alphabet

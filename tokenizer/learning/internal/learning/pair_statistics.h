@@ -20,8 +20,8 @@ namespace dragoman::tokenizer {
 ///
 /// Only the counts of pairs with the result of the latest merge can rise. A heap whose entries may be too high, and are
 /// reinserted with a lower count when they reach the top, therefore always yields the true maximum. For the same reason
-/// a pair that starts with too few occurrences need not be stored, and most pairs of a large corpus start so. Pairs
-/// with a result are recounted only if a second merge has the same result, which no learned vocabulary has been
+/// a pair that starts with too few occurrences need not be stored, which is the case for most pairs of a large corpus.
+/// Pairs with a result are recounted only if a second merge has the same result, which no learned vocabulary has been
 /// observed to do.
 class PairStatistics {
  public:

@@ -18,7 +18,6 @@ namespace dragoman::tokenizer {
 /// produced by two merges. Merges then happen in the order of their ranks, and the history of a piece is known from the
 /// piece alone. Learned tables are proper. A merge that can never happen, because others always come first, is
 /// harmless: no prefix ends with its piece.
-/// with its piece.
 class LinearMerger {
  public:
   /// `table` must be built from `merges` and outlive the merger. Ids must be below `pieces`. Takes time linear in both.

@@ -13,7 +13,7 @@ namespace dragoman::tokenizer {
 struct RankedPieces {
   std::vector<std::string> texts;   ///< by id
   std::vector<std::int64_t> ranks;  ///< by id; a lower rank merges first. Negative: no merge produces it
-  /// by id: the pieces from which its merging starts; empty: unreachable
+  /// By id: the pieces from which its merging starts. Empty: unreachable.
   std::vector<std::vector<std::int32_t>> parts;
 };
 

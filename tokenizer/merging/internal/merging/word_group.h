@@ -53,7 +53,7 @@ class WordGroup {
     std::uint32_t ranks[kPlaces];           ///< of the merge with the next symbol
     std::uint32_t joins[kPlaces];           ///< join_rank() of the boundary
     std::uint32_t lefts[kPlaces];           ///< the rank below which the previous boundary is not crossed from the left
-    /// positions of the symbols that are merged with the next one in this round
+    /// Positions of the symbols that are merged with the next one in this round.
     std::uint32_t due[kPlaces];
     std::uint16_t next[kPlaces];
     std::uint16_t previous[kPlaces];

@@ -21,7 +21,7 @@ inline constexpr std::string_view kPunctuationPattern =
 struct InnerSplits {
   bool at_digits = false;  ///< each character of Unicode's category N is a part
   bool at_case = false;    ///< a part ends between a lower-case and an upper-case letter
-  /// letters, numbers and other characters are separate runs, which the rules above split further
+  /// Letters, numbers and other characters are separate runs, which the rules above split further.
   bool at_runs = false;
 
   static InnerSplits of(const BpeDefinition& definition) {

@@ -8,10 +8,10 @@
 
 namespace dragoman::tokenizer {
 
-/// Returns the end of the word that begins at `begin` < text.size(). Letters, numbers and white space are defined by
+/// Returns the end of the word that begins at `begin` < text.size(). Letters, numbers and whitespace are defined by
 /// Unicode properties. Bytes that are not UTF-8 are other characters.
 std::size_t pattern_word_end(WordPattern pattern, std::string_view text, std::size_t begin) noexcept;
-/// Returns the offset of the first white space at or after `begin`, or text.size().
+/// Returns the offset of the first whitespace at or after `begin`, or text.size().
 std::size_t white_space_begin(std::string_view text, std::size_t begin) noexcept;
 
 /// Returns the pattern as files and other programs spell it.

@@ -32,7 +32,7 @@ class PlainWords {
 
  private:
   bool exist_ = false;
-  /// texts that no plain word contains: replaced texts, and the mark, at which words end
+  /// Texts that no plain word contains: replaced texts, and the mark, at which words end.
   std::vector<std::string> others_;
 };
 

@@ -28,7 +28,7 @@ struct MemoryPlan {
   std::uint64_t budget = 0;
   std::size_t table_bytes = kNoLimit;  ///< for the tables of each thread
   std::size_t chunk_bytes = kNoLimit;  ///< for each chunk of text, and thus for the longest word
-  /// Tables of up to this size can be joined, normalised and laid out in memory, whatever the words are.
+  /// Tables of up to this size can be joined, normalised and laid out in memory, regardless of the words.
   std::size_t in_memory_bytes = kNoLimit;
   std::filesystem::path temporary_folder;
 };

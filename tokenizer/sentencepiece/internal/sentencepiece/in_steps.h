@@ -17,7 +17,7 @@ CharacterText text_in_steps(const SentencePieceText& text);
 /// Returns the definition with its text in steps if at most a character map prevents this, else unchanged.
 BpeDefinition in_steps(BpeDefinition definition);
 
-/// Returns whether in_steps() or write_unigram_as_json() changes the normalisation of texts: the library tokenizers
+/// Returns whether in_steps() or write_unigram_as_json() changes the normalisation of texts: the `tokenizers` library
 /// looks whole clusters of characters up in a character map, and drops the characters that its rule does not contain.
 bool maps_clusters(const BpeDefinition& definition);
 bool maps_clusters(const UnigramDefinition& definition);

@@ -13,8 +13,8 @@ std::string sha256_of(std::string_view bytes);
 /// Returns the SHA-256 of a file's content. Throws Error{kIo}.
 std::string sha256_of_file(const std::filesystem::path& path);
 
-/// Writes `folder`/SHA256SUMS for all other files of the folder, sorted by name. The format is the output of `sha256sum
-/// *`, which `sha256sum -c` reads. Files named *.partial are skipped.
+/// Writes `folder`/SHA256SUMS for all other files of the folder, sorted by name. The format is what `sha256sum *`
+/// prints and `sha256sum -c` reads. Files named *.partial are skipped.
 void write_checksums(const std::filesystem::path& folder);
 
 /// Specifies whether a folder may contain files that SHA256SUMS does not list.

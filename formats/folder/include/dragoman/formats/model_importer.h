@@ -27,8 +27,8 @@ struct ModelImporter {
   /// Writes a small model into an empty folder and returns the path for make(): the folder, or a file in it. Used by
   /// the conformance kit.
   std::function<std::filesystem::path(const std::filesystem::path& folder)> write_example;
-  /// Returns the reason why recognises() rejected a path that seems to be meant for this importer, or an empty string
-  /// if the path does not seem so. May be unset.
+  /// Returns the reason why recognises() rejected a path that seems to be meant for this importer. For other paths,
+  /// returns an empty string. May be unset.
   std::function<std::string(const std::filesystem::path& path)> why_not{};
 };
 

@@ -18,7 +18,7 @@ struct ReferenceSentence {
   std::vector<std::int32_t> target{};       ///< with its tags, without an end
   std::int32_t tags = 0;                    ///< the number of target tokens that are tags, with which `greedy` begins
   std::vector<double> log_probabilities{};  ///< natural logarithms for each target token and for the end after them
-  /// the best tokens after the tags, step by step, and the end if it was reached
+  /// The best tokens after the tags, step by step, and the end if it was reached.
   std::vector<std::int32_t> greedy{};
   std::vector<double> margins{};  ///< for each of these, its log probability minus that of the second best
 };
@@ -48,6 +48,7 @@ struct WeightDifferences {
   std::vector<std::string> names{};
   std::size_t compared = 0;
 };
+/// Compares the weights of a file with the fingerprints of the reference.
 WeightDifferences find_changed_weights(const ModelReference& reference, const SafetensorsFile& weights);
 
 }  // namespace dragoman::formats

@@ -10,6 +10,7 @@
 
 namespace dragoman::formats {
 
+/// The memory into which load_parameters() puts the values.
 enum class WeightMemory {
   /// Memory that the store owns, and that may be trained. A store that has memory already, of the requested type and on
   /// the requested device, is filled in place, so that gradients and optimiser states stay attached.
@@ -19,6 +20,7 @@ enum class WeightMemory {
   kMapped,
 };
 
+/// The memory, type and device of loaded values.
 struct LoadOptions {
   tensor::DeviceMemory* device_memory = &tensor::host_memory();
   tensor::DType dtype = tensor::DType::kF32;

@@ -20,8 +20,8 @@ struct Range {
 Range text_of_pieces(std::span<const Piece> pieces, Range range);
 
 /// Returns the pieces that represent any of the bytes `text`. A piece without bytes is grouped with the next piece, or
-/// with the last one at the end of the text. Examples are a leading word mark, and the `f` of `ﬁ`, whose bytes under
-/// NFKC are those that the `i` represents. An empty range of bytes gives an empty range of pieces. Throws
+/// with the last one at the end of the text. Examples are a leading word mark and, under NFKC, the `f` of the ligature
+/// `ﬁ`, whose bytes all belong to the `i`. An empty range of bytes gives an empty range of pieces. Throws
 /// Error{kInvalidArgument} for a range outside the text.
 Range pieces_of_text(std::span<const Piece> pieces, Range text);
 

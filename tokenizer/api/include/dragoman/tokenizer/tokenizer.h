@@ -11,13 +11,15 @@
 
 namespace dragoman::tokenizer {
 
+/// The algorithm that selects a segmentation.
 enum class EncodingMode {
-  kExact,    ///< merges in the order of their rank (Sennrich et al. 2016), as in training data
+  kExact,    ///< merges in the order of their rank (Sennrich et al. 2016): the segmentation that models are trained on
   kGreedy,   ///< the longest matching piece, from left to right; the segmentation differs from kExact
   kDropout,  ///< BPE-dropout (Provilkov et al. 2020): like kExact, but each possible merge is skipped at random
   kSample,   ///< unigram models only (Kudo 2018): a random segmentation, by its probability to the power of `alpha`
 };
 
+/// The options of Tokenizer::encode().
 struct EncodeOptions {
   EncodingMode mode = EncodingMode::kExact;
   /// For kDropout: the probability that a possible merge is skipped. 0 equals kExact, 1 gives characters.
@@ -64,7 +66,7 @@ struct EncodedTexts {
   }
 };
 
-/// Encodes a sequence of texts with a cache of words. The ids are those that Tokenizer::encode() returns, but for many
+/// Encodes a sequence of texts with a cache of words. The ids are the same as from Tokenizer::encode(), but for many
 /// texts this is several times faster. One thread at a time. The tokenizer must outlive the encoder.
 class TextEncoder {
  public:
@@ -72,7 +74,8 @@ class TextEncoder {
   /// Appends the ids of a text. `line` replaces EncodeOptions::line.
   virtual void encode(std::string_view text, std::uint64_t line, std::vector<std::int32_t>& ids) = 0;
   /// Appends the ids of several texts, like encode() for one after the other, starting with the line `first_line`.
-  /// Overrides are faster. If a text cannot be encoded, `out` may contain some of the texts before it.
+  /// Encoders override it where that is faster. If a text cannot be encoded, `out` may contain some of the texts before
+  /// it.
   virtual void encode_all(std::span<const std::string_view> texts, std::uint64_t first_line, EncodedTexts& out);
 };
 
@@ -109,6 +112,7 @@ class Tokenizer {
   virtual std::int32_t size() const = 0;
   /// Returns the ids of one line of text, which may contain any bytes. No special tokens are added.
   virtual std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const = 0;
+  /// Returns the pieces of encode() with the bytes that each represents.
   virtual std::vector<Piece> encode_pieces(std::string_view text, const EncodeOptions& options = {}) const = 0;
   /// Returns the tokens of encode() as they appear in lines of pieces. A token without a piece is the normalised text
   /// itself, as SentencePiece writes it. The default implementation returns the pieces, with the unknown piece for such
@@ -126,6 +130,7 @@ class Tokenizer {
   /// Returns the piece as it is in the tokenizer file, or with its continuation mark for a tokenizer whose lines have
   /// these. Throws Error{kInvalidArgument} for an id outside [0, size()).
   virtual std::string_view piece(std::int32_t id) const = 0;
+  /// Returns the id of a piece, or nullopt if the tokenizer has no such piece.
   virtual std::optional<std::int32_t> id(std::string_view piece) const = 0;
   virtual bool is_special(std::int32_t id) const = 0;
   /// Returns the `most` best segmentations, the best first, or fewer if there are not enough. Throws

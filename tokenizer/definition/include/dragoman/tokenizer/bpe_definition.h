@@ -46,7 +46,7 @@ struct NormalizerStep {
     kTrimStart,
     kTrimEnd,
     kSqueeze,
-    kPrecompiled,  ///< looks grapheme clusters up in a SentencePiece character map, as the library tokenizers does
+    kPrecompiled,  ///< looks grapheme clusters up in a SentencePiece character map, as the `tokenizers` library does
   };
   Kind kind;
   /// For kReplace: every occurrence of this text becomes `content`. For kTrimStart and kTrimEnd: repetitions of it at
@@ -76,7 +76,7 @@ struct SentencePieceNormalization {
 /// Further rules for splitting words, apart from marks. The protected pattern applies first, then the rules for
 /// characters.
 struct InnerCuts {
-  /// Each character of Unicode's category N is a separate word, whatever its neighbours are.
+  /// Each character of Unicode's category N is a separate word, regardless of its neighbours.
   bool digits = false;
   /// Words end between a lower-case letter (Unicode's category Ll) and an upper-case one (Lu), as in camelCase.
   bool letter_case = false;
@@ -107,7 +107,7 @@ struct SplitBetween {
   bool operator==(const SplitBetween&) const = default;
 };
 
-/// Words are separated by Unicode white space, which is removed.
+/// Words are separated by Unicode whitespace, which is removed.
 struct WhitespaceSplit {
   bool operator==(const WhitespaceSplit&) const = default;
 };
@@ -129,6 +129,7 @@ struct Metaspace {
 /// The rule that splits a normalised text into words. Merges never cross the boundary of a word.
 using PreTokenizerDefinition = std::variant<SplitBefore, SplitBetween, WhitespaceSplit, Metaspace>;
 
+/// Every occurrence of `pattern` becomes `content`.
 struct Replacement {
   std::string pattern;
   std::string content;
@@ -169,6 +170,7 @@ struct MetaspaceDecoder {
   bool operator==(const MetaspaceDecoder&) const = default;
 };
 
+/// The conversion of the pieces of a CharacterText back to text.
 using DecoderDefinition = std::variant<DecoderSteps, MetaspaceDecoder>;
 
 /// Words are sequences of characters. The treatment of spaces is defined by the steps of normalizer and decoder.
@@ -201,7 +203,7 @@ struct Codes {
 /// replaces the suffix by a space, or removes it from the last piece.
 struct SuffixedText {
   NormalizerSteps normalizer = {};
-  bool between_white_space = false;  ///< words are separated by any Unicode white space, not only by spaces
+  bool between_white_space = false;  ///< words are separated by any Unicode whitespace, not only by spaces
   std::string suffix = "</w>";       ///< not empty
   bool byte_fallback = false;        ///< as in CharacterText
   std::optional<Codes> codes = {};
@@ -233,7 +235,7 @@ struct ByteLevelText {
 /// matched in its result. The text after a symbol is not treated as the start of a text.
 struct SentencePieceText {
   SentencePieceNormalization normalization = {};
-  /// merges do not cross the beginning of a word, so that each word is encoded separately
+  /// Merges do not cross the beginning of a word, so that each word is encoded separately.
   bool split_at_marks = false;
   /// Each character of Unicode's category N is a word, as in InnerCuts. Only learners set it: a model cannot store it,
   /// and need not, because no merge that is learned in this way crosses a digit.
@@ -263,7 +265,7 @@ struct BpeDefinition {
   std::vector<UnusedPiece> unused;
   std::optional<std::int32_t> unknown;  ///< the piece for characters that have neither a piece nor bytes
   bool fuse_unknown = false;            ///< a run of unknown characters becomes one unknown piece
-  bool ignore_merges = false;           ///< a word that is a piece becomes that piece, whatever the merges are
+  bool ignore_merges = false;           ///< a word that is a piece becomes that piece, regardless of the merges
   TextDefinition text;
   std::string post_processor;  ///< JSON, unchanged; it adds special tokens, which `encode` does not
 

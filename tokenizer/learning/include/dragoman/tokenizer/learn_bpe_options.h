@@ -12,8 +12,10 @@
 
 namespace dragoman::tokenizer {
 
+/// The Unicode normalisation form that a learned tokenizer applies to texts.
 enum class Normalization { kNone, kNfc, kNfkc };
 
+/// The options of learn_bpe().
 struct LearnOptions {
   /// The number of pieces in all: special tokens, bytes, user symbols, characters and merged pieces.
   std::int32_t vocab_size = 32000;

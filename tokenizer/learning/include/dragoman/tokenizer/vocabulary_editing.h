@@ -36,6 +36,7 @@ struct VocabularyEdit {
 /// subword-nmt's order.
 VocabularyEdit truncate(const BpeDefinition& definition, std::int32_t size);
 
+/// The options of prune().
 struct PruneOptions {
   /// Pieces that occur less often are dropped.
   std::uint64_t min_count = 1;
@@ -51,7 +52,7 @@ struct PruneOptions {
 ///
 /// Every text still decodes to the same text. A text whose pieces are all kept is encoded as before. In other texts,
 /// kept merges apply where a dropped piece would have been produced. (A piece is always produced by the same merges,
-/// whatever its neighbours are, since none of these merges crosses its ends. All pieces on this path are kept with the
+/// regardless of its neighbours, since none of these merges crosses its ends. All pieces on this path are kept with the
 /// piece.)
 ///
 /// Throws Error{kInvalidArgument} if the numbers of counts and pieces differ, or if characters may be dropped from a
@@ -65,6 +66,7 @@ VocabularyEdit prune(const BpeDefinition& definition, std::span<const std::uint6
 VocabularyEdit extend(const BpeDefinition& definition, const std::vector<std::string>& special_tokens,
                       const std::vector<std::string>& user_symbols);
 
+/// The options of extend_with_corpus().
 struct CorpusExtension {
   /// The number of pieces in all.
   std::int32_t size = 0;
@@ -79,9 +81,9 @@ struct CorpusExtension {
 };
 
 /// Returns the vocabulary with further merges, learned from text files as in learn_bpe(). Learning starts from the text
-/// as encoded by the existing merges, and new pieces follow the last one. Old ids are unchanged. A new piece of a text
-/// is a new character or consists of several old pieces. If a vocabulary of learn_bpe() is extended with its own corpus
-/// and the same coverage, the result equals learn_bpe() for the larger size.
+/// as encoded by the existing merges, and new pieces follow the last one. Old ids are unchanged. The pieces of a text
+/// are then new characters, old pieces, or several of these joined. If a vocabulary of learn_bpe() is extended with its
+/// own corpus and the same coverage, the result equals learn_bpe() for the larger size.
 ///
 /// If the words of the vocabulary are not separated by spaces (byte-level vocabularies, ...), all distinct lines are
 /// kept in memory.

@@ -19,6 +19,7 @@ struct LineDifference {
   std::string second;
 };
 
+/// The result of compare_tokenizers().
 struct Comparison {
   std::uint64_t lines = 0;
   std::uint64_t different = 0;

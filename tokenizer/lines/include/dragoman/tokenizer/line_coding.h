@@ -12,6 +12,7 @@
 
 namespace dragoman::tokenizer {
 
+/// The format of encoded lines.
 enum class LineFormat {
   kPieces,  ///< pieces as in the tokenizer file, separated by one space
   kIds,     ///< decimal ids, separated by one space
@@ -20,12 +21,13 @@ enum class LineFormat {
   kJson,
 };
 
+/// The options of encode_lines() and decode_lines().
 struct LineCodingOptions {
   LineFormat format = LineFormat::kPieces;
   /// `line` is the number of the first input line, and is incremented for each following line.
   EncodeOptions encode = {};
-  /// encode_lines() reverses the ids of each line if `reverse` is set. Then it adds `in_front` before them and `behind`
-  /// after them.
+  /// encode_lines() reverses the ids of each line if `reverse` is set. It then adds `in_front` and `behind` around
+  /// them.
   bool reverse = false;
   std::vector<std::int32_t> in_front = {};
   std::vector<std::int32_t> behind = {};

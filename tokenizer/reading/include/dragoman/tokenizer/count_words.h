@@ -13,6 +13,7 @@
 
 namespace dragoman::tokenizer {
 
+/// The options of count_words().
 struct CountOptions {
   /// Words that occur less often are omitted, and their number is logged. Use 1 for the parts of a corpus, because a
   /// word that is rare in each part may be frequent overall.

@@ -10,7 +10,7 @@ namespace dragoman::tokenizer {
 /// the required size. Results are never approximate.
 struct MemoryBudget {
   std::uint64_t bytes = 0;  ///< 0: no limit
-  /// The folder for temporary files. They are unlinked, so they disappear however the process ends.
+  /// The folder for temporary files. They have no names in it, so they disappear however the process ends.
   std::filesystem::path temporary_folder = "/tmp";
 };
 

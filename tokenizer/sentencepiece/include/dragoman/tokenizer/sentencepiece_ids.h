@@ -30,6 +30,7 @@ struct RenumberedPieces {
   std::optional<std::int32_t> padding = std::nullopt;
 };
 
+/// The result of renumber_sentencepiece().
 struct RenumberedModel {
   std::string model;  ///< serialised
   /// The number of pieces in the list that the model lacks, without special ones.

@@ -9,6 +9,7 @@
 
 namespace dragoman::tokenizer {
 
+/// An entry of a unigram vocabulary.
 struct UnigramPiece {
   /// The values are those in SentencePiece's files.
   enum class Type : std::uint8_t {
