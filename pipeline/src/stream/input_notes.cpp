@@ -17,9 +17,10 @@ std::vector<InputPoint> known_points(const std::vector<std::string>& notes) {
   std::vector<InputPoint> points;
   for (const std::string& note : notes) {
     const core::Json json = core::try_parse_json(note).tree;
-    const auto lines = json.is_object() ? json.find("lines") : json.end();
-    const auto hash = json.is_object() ? json.find("input") : json.end();
-    if (lines == json.end() || hash == json.end() || !lines->is_number_unsigned() || !hash->is_string()) break;
+    if (!json.is_object()) break;  // damaged: the notes after it are not trusted, and not parsed
+    const auto lines = json.find("lines");
+    const auto hash = json.find("input");
+    if (lines == json.end() || hash == json.end() || !lines->is_number_unsigned() || !hash->is_string()) continue;
     points.push_back({lines->get<std::uint64_t>(), std::strtoull(hash->get<std::string>().c_str(), nullptr, 16), 0});
   }
   return points;
