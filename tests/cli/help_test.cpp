@@ -67,6 +67,10 @@ TEST_F(HelpTest, ThePageOfCommandsIsUpToDate) {
 }
 
 /// What bash makes of its completions: it is on every machine that builds Dragoman.
+TEST_F(HelpTest, TheValueOfAnOptionWithoutAnArgumentIsNoDefault) {
+  EXPECT_THAT(run("reference").output, HasSubstr("| `--confidence [=N]` |  | "));
+}
+
 TEST_F(HelpTest, BashCompletesCommandsAndOptions) {
   std::ofstream(folder_ / "completions") << run("reference --format bash").output;
   const auto completed = [&](const std::string& words, int place) {

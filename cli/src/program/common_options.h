@@ -18,7 +18,7 @@ struct CommonOptions {
     general.add_options()("help,h", po::bool_switch(&help), "print this help and exit")(
         "quiet,q", po::bool_switch(&quiet), "print no progress and no notes, only warnings and errors")(
         "progress", po::value(&progress)->value_name("WHEN"),
-        "auto (a bar on a terminal, else a line now and then), json (one JSON object a line), none");
+        "auto (a bar on a terminal, otherwise a line now and then), json (one JSON object per line), none");
     options.add(general);
   }
 };

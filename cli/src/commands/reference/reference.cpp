@@ -12,15 +12,19 @@ namespace {
 
 namespace po = boost::program_options;
 
-/// Parses `arg (=4)`, the form of the library.
+/// Parses `arg (=4)`, the form of the library. The value in `[=arg(=4)]` is not a default: it belongs to the option
+/// without an argument.
 std::string fallback_of(const po::option_description& option) {
+  constexpr std::string_view kBefore = " (=";
   const std::string parameter = option.format_parameter();
-  const std::size_t begin = parameter.find("(=");
-  return begin == std::string::npos ? "" : parameter.substr(begin + 2, parameter.size() - begin - 3);
+  const std::size_t begin = parameter.find(kBefore);
+  if (begin == std::string::npos) return "";
+  return parameter.substr(begin + kBefore.size(), parameter.size() - begin - kBefore.size() - 1);
 }
 
 std::string value_of(const po::option_description& option) {
   const std::string parameter = option.format_parameter();
+  if (parameter.starts_with("[=")) return parameter.substr(0, parameter.find("(=")) + "]";
   return parameter.substr(0, parameter.find(" (="));
 }
 

@@ -23,7 +23,7 @@ class GradientTree {
   /// Stores the flat gradients as those of micro-batch `leaf`, so that they may be overwritten. Leaves come in order.
   void keep(std::int64_t leaf);
   /// The sums that remain after the last micro-batch. First the sums `added` are added to its gradients, one by one.
-  /// The result and the sums `waiting` before it, from left to right, are those of the covering_nodes of this process.
+  /// The result and the sums `waiting` before it, from left to right, belong to the covering_nodes of this process.
   struct LastLeaf {
     std::vector<tensor::Tensor> added;
     std::vector<tensor::Tensor> waiting;

@@ -169,7 +169,7 @@ struct TrainConfig {
   /// Training ends when the first of these limits is reached. 0: no limit.
   std::int64_t updates = 0;
   std::int64_t epochs = 0;
-  /// The maximum number of tokens of a batch on either side. There is no padding to count. 0: as many as fit into
+  /// The maximum number of tokens of a batch on either side. There is no padding to count. 0: the number that fits into
   /// `memory`.
   std::int64_t batch_tokens = 4096;
   /// The memory for training in bytes. Only if batch_tokens is 0.
@@ -291,7 +291,7 @@ struct ValidationConfig {
   SampleConfig samples;
   /// The number type of matrix products.
   tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
-  /// If not 0: training continues during a validation, which has this number of threads of its own. Its result takes
+  /// If not 0: training continues during a validation, which runs on this number of separate threads. Its result takes
   /// effect at the next validation. Training waits for it there, at each checkpoint and at the end.
   int threads = 0;
   /// Search settings to try on the validation text after training. The best setting by `metric` (BLEU if that is loss

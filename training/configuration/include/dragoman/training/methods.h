@@ -37,7 +37,7 @@ struct OptimizerConfig {
   double scale_epsilon = 1e-3;
   double clip_threshold = 1;
   bool scale_parameter = true;
-  /// Whether learning rates are min(1e-2, 1 / sqrt(update)) instead of those of the schedule.
+  /// Whether learning rates are min(1e-2, 1 / sqrt(update)) instead of the rates of the schedule.
   bool relative_step = false;
 };
 
