@@ -68,9 +68,9 @@ class Shortlist final : public Command {
       throw UsageError("pairs and --alignments cannot both be standard input");
     inputs.emplace_back(model_);
     inputs.emplace_back(alignments_);
-    if (!into_.empty() && output_ != "-") throw UsageError("--output and --into say two places; leave one out");
+    if (!into_.empty() && output_ != "-") throw UsageError("--output and --into name two places; leave one out");
     if (into_.empty() && first_ != kUsualFirst)
-      throw UsageError("--first is for --into; who translates with a file says --shortlist-first");
+      throw UsageError("--first belongs to --into; pass --shortlist-first to translate with a shortlist file");
     if (into_.empty()) require_not_an_input(output_, inputs);
     if (!into_.empty()) formats::require_replaceable(into_);
     plugins::Host host(host_options_);

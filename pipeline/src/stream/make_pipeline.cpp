@@ -44,12 +44,12 @@ ReadOptions read_options(const ReadSettings& settings, const core::OptionReader&
                   "is for the format tsv; leave it out, or set that");
   options.check(
       settings.target_prefix_file.empty() || settings.format != RecordFormat::kJsonl, "target_prefix_file",
-      "is not for the format jsonl, whose lines say it themselves: {\"source\": ..., \"target_prefix\": ...}");
+      "is not for the format jsonl, whose lines contain the prefix: {\"source\": ..., \"target_prefix\": ...}");
   const bool reads_stream = settings.paths.empty() || std::ranges::find(settings.paths, "-") != settings.paths.end();
   options.check(settings.target_prefix_file != "-" || !reads_stream, "target_prefix_file",
                 "cannot be standard input, which is the text");
   options.check(settings.target_prefix_file.empty() || settings.target_prefix_column == 0, "target_prefix_file",
-                "says what target_prefix_column says; set one of them");
+                "and target_prefix_column both name the prefixes; set one of them");
   options.check(std::ranges::count(settings.paths, "-") < 2, "path", "standard input can be read once");
   const std::vector<std::string> paths = settings.paths.empty() ? std::vector<std::string>{"-"} : settings.paths;
   return {.path = paths.front(),

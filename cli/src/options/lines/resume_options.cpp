@@ -24,7 +24,7 @@ core::PartialPolicy ResumeOptions::policy() const noexcept {
 }
 
 void ResumeOptions::require_one(bool resume, bool overwrite) {
-  if (resume && overwrite) throw UsageError("--resume goes on with what --overwrite throws away; give one of them");
+  if (resume && overwrite) throw UsageError("--resume continues the file that --overwrite discards; give one of them");
 }
 
 void OnErrorOption::add_to(po::options_description& options, const std::string& line) {

@@ -286,7 +286,7 @@ void ModelSelector::tune(const std::filesystem::path& folder, const std::stop_to
   for (const std::string& warning : warnings) run_->warn(warning);
   for (const TuneTrial& trial : result.trials) run_->log("tune: " + describe(trial));
   if (!result.best)
-    return run_->warn(fmt::format("validation.tune: {} was found of no search, so {} says nothing of its own",
+    return run_->warn(fmt::format("validation.tune: no search gave a {}, so {} has no search defaults",
                                   run_->config.validation.metric.name(), folder.string()));
   const TuneTrial& best = result.trials[*result.best];
   run_->log("tuned: " + describe(best));

@@ -25,8 +25,8 @@ inline constexpr std::string_view kStoredCompute = "stored";
 
 /// The help text of options that accept every choice.
 inline constexpr std::string_view kComputeHelp =
-    "what weights are multiplied in: fp32, bf16, fp16 (on a GPU), int8, or auto: int8 where that is the fastest, "
-    "which changes some translations a little, else fp32";
+    "number type of matrix products: fp32, bf16, fp16 (on a GPU), int8, or auto: int8 where it is the fastest, which "
+    "changes some translations a little, otherwise fp32";
 
 /// Returns the name of the choice in kComputeChoices.
 std::string_view name_of(ComputeChoice choice);
