@@ -33,47 +33,47 @@ const core::OptionTable<Config>& option_table() {
   static const auto table =
       core::OptionTable<Config>()
           .number("d_model", &Config::d_model, kWidth, "N", "width of embeddings and layers")
-          .number("heads", &Config::heads, {.least = 1, .most = 1024}, "N", "of attention")
+          .number("heads", &Config::heads, {.least = 1, .most = 1024}, "N", "attention heads")
           .number("head_width", &Config::head_width, kWidth, "N",
-                  "width of a head (d_kv of T5); together they may have another width than d_model")
+                  "width of a head (d_kv in T5); heads times head_width may differ from d_model")
           .number("feed_forward", &Config::feed_forward, {.least = 1, .most = 4 * kWidest}, "N",
-                  "width within feed-forward layers; of each half where they are gated")
+                  "inner width of feed-forward layers; of each half if they are gated")
           .number("encoder_layers", &Config::encoder_layers, kDepth, "N", "layers of the encoder")
           .number("decoder_layers", &Config::decoder_layers, kDepth, "N", "layers of the decoder")
           // T5 calls the gated form of gelu_tanh "gated-gelu".
-          .choice("activation", &Config::activation,
-                  {{"relu", {Activation::kRelu, false}},
-                   {"gelu", {Activation::kGelu, false}},
-                   {"gelu-tanh", {Activation::kGeluTanh, false}},
-                   {"swish", {Activation::kSwish, false}},
-                   {"gated-relu", {Activation::kRelu, true}},
-                   {"gated-gelu", {Activation::kGeluTanh, true}},
-                   {"gated-swish", {Activation::kSwish, true}}},
-                  "NAME",
-                  "of feed-forward layers: relu is T5 1.0's, gated-gelu (with gelu's approximation by tanh) that of T5 "
-                  "1.1, mT5 and MADLAD")
+          .choice(
+              "activation", &Config::activation,
+              {{"relu", {Activation::kRelu, false}},
+               {"gelu", {Activation::kGelu, false}},
+               {"gelu-tanh", {Activation::kGeluTanh, false}},
+               {"swish", {Activation::kSwish, false}},
+               {"gated-relu", {Activation::kRelu, true}},
+               {"gated-gelu", {Activation::kGeluTanh, true}},
+               {"gated-swish", {Activation::kSwish, true}}},
+              "NAME",
+              "activation of feed-forward layers: relu in T5 1.0, gated-gelu (GELU approximated by tanh) in T5 1.1, "
+              "mT5 and MADLAD")
           .number("relative_buckets", &Config::relative_buckets, {.least = 4, .most = 512}, "N",
-                  "of distances between tokens, each of which has a bias")
+                  "buckets of distances between tokens; each bucket has a bias")
           .number("relative_distance", &Config::relative_distance, {.least = 3, .most = 4096}, "N",
-                  "from which on all distances are in one bucket")
+                  "distance from which all tokens share the last bucket")
           .flag("relative_bias_of_each_layer", &Config::relative_bias_of_each_layer,
-                "each layer has biases of its own, as in umT5; else those of a stack's layers are the same")
+                "every layer has its own biases, as in umT5; otherwise the layers of a stack share them")
           .number("layer_norm_epsilon", &Config::layer_norm_epsilon,
                   {.least = 0, .most = 1, .least_included = false, .most_included = false}, "X",
-                  "what norms add to the mean square")
-          .flag(
-              "tied_output", &Config::tied_output,
-              "the output matrix is the table of embeddings, as in T5 1.0; unless scaled_output says otherwise, states "
-              "are divided by the root of d_model")
+                  "constant that norms add to the mean square")
+          .flag("tied_output", &Config::tied_output,
+                "use the embedding table as the output matrix, as in T5 1.0; unless scaled_output is false, states are "
+                "divided by the root of d_model")
           .flag("scaled_output", &Config::scaled_output,
-                "states are divided by the root of d_model before the output matrix; if it is not set, they are where "
-                "tied_output is set")
-          .number("dropout", &Config::dropout, {.least = 0, .most = 1, .most_included = false}, "P",
-                  "on embeddings, attention weights, inner activations, the output of each sub-layer and of each stack")
+                "divide states by the root of d_model before the output matrix (default: the value of tied_output)")
+          .number(
+              "dropout", &Config::dropout, {.least = 0, .most = 1, .most_included = false}, "P",
+              "dropout of embeddings, attention weights, inner activations, and the outputs of sub-layers and stacks")
           .number("alignment_layer", &Config::alignment_layer, {.least = -1024, .most = 1023}, "N",
                   "the decoder layer whose attention is the word alignment; negative: from the last")
           .number("alignment_heads", &Config::alignment_heads, {.least = 1}, "N",
-                  "how many of its first heads are averaged for it");
+                  "number of its first heads that are averaged");
   return table;
 }
 

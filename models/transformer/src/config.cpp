@@ -20,12 +20,13 @@ constexpr core::NumberRange<double> kRate{.least = 0, .most = 1, .most_included 
 const core::OptionTable<Dropout>& dropout_table() {
   static const auto table =
       core::OptionTable<Dropout>()
-          .number("embedding", &Dropout::embedding, kRate, "P", "on the sum of embedding and position")
+          .number("embedding", &Dropout::embedding, kRate, "P", "dropout of the sum of embedding and position")
           .number("sub_layer", &Dropout::sub_layer, kRate, "P",
-                  "on the output of each sub-layer, before the residual sum")
-          .number("activation", &Dropout::activation, kRate, "P", "within feed-forward layers, behind the activation")
-          .number("attention", &Dropout::attention, kRate, "P", "on attention weights")
-          .number("layer", &Dropout::layer, kRate, "P", "of whole layers (LayerDrop)");
+                  "dropout of the output of each sub-layer, before the residual sum")
+          .number("activation", &Dropout::activation, kRate, "P",
+                  "dropout in feed-forward layers, after the activation")
+          .number("attention", &Dropout::attention, kRate, "P", "dropout of attention weights")
+          .number("layer", &Dropout::layer, kRate, "P", "dropout of whole layers (LayerDrop)");
   return table;
 }
 
@@ -43,7 +44,9 @@ void read_dropout(OptionReader& options, Config& config) {
 
 std::vector<core::Option> dropout_options() {
   std::vector<core::Option> options{
-      {.name = "dropout", .placeholder = "P", .help = "embedding and sub_layer below at once, in place of the object"}};
+      {.name = "dropout",
+       .placeholder = "P",
+       .help = "sets both embedding and sub_layer, instead of an object with the keys below"}};
   for (core::Option option : dropout_table().options()) {
     option.name.insert(0, "dropout.");
     options.push_back(std::move(option));
@@ -65,12 +68,13 @@ std::vector<int> read_numbers(OptionReader& options, const std::string& key) {
 }
 
 core::Option tied_layers_option(const std::string& name, const char* stack) {
-  return {.name = name,
-          .placeholder = "[N, ...]",
-          .help = fmt::format("which parameters each layer of the {} has, from 0: [0, 0, 1, 1] are two sets of two "
-                              "layers; []: each its own",
-                              stack),
-          .fallback = Json::array()};
+  return {
+      .name = name,
+      .placeholder = "[N, ...]",
+      .help = fmt::format("the parameter set of each layer of the {}, from 0: in [0, 0, 1, 1] two layers share each "
+                          "of two sets; []: every layer has its own",
+                          stack),
+      .fallback = Json::array()};
 }
 
 void check_tied_layers(const std::vector<int>& tied, int layers, const char* key, const OptionReader& options) {
@@ -111,9 +115,9 @@ const core::OptionTable<Config>& option_table() {
   static const auto table =
       core::OptionTable<Config>()
           .number("d_model", &Config::d_model, kWidth, "N", "width of embeddings and layers")
-          .number("heads", &Config::heads, {.least = 1}, "N", "of attention; they divide d_model")
+          .number("heads", &Config::heads, {.least = 1}, "N", "attention heads; their number divides d_model")
           .number("feed_forward", &Config::feed_forward, {.least = 1, .most = 4 * kWidest}, "N",
-                  "width within feed-forward layers")
+                  "inner width of feed-forward layers")
           .number("encoder_layers", &Config::encoder_layers, kDepth, "N", "layers of the encoder")
           .number("decoder_layers", &Config::decoder_layers, kDepth, "N", "layers of the decoder")
           .custom(
@@ -129,11 +133,11 @@ const core::OptionTable<Config>& option_table() {
               },
               [](const Config& config, Json& json) { json["decoder_tied_layers"] = config.decoder_tied_layers; })
           .choice("norm", &Config::norm, {{"pre", NormPlace::kPre}, {"post", NormPlace::kPost}}, "PLACE",
-                  "LayerNorm in front of each sub-layer, or behind the residual sum as in Vaswani et al. 2017")
+                  "position of LayerNorm: before each sub-layer, or after the residual sum as in Vaswani et al. 2017")
           .custom(
               {{.name = "final_norm",
                 .placeholder = {},
-                .help = "a LayerNorm behind each stack (default: with norm: pre)",
+                .help = "a LayerNorm after each stack (default: true with norm: pre)",
                 .choices = {"true", "false"}}},
               [](OptionReader& options, Config& config) {
                 config.final_norm = options.get("final_norm", config.norm == NormPlace::kPre);
@@ -141,10 +145,10 @@ const core::OptionTable<Config>& option_table() {
               [](const Config& config, Json& json) { json["final_norm"] = config.final_norm; })
           .number("layer_norm_epsilon", &Config::layer_norm_epsilon,
                   {.least = 0, .most = 1, .least_included = false, .most_included = false}, "X",
-                  "what LayerNorm adds to the variance")
+                  "constant that LayerNorm adds to the variance")
           .choice("query_scaling", &Config::query_scaling,
                   {{"late", QueryScalingPlace::kLate}, {"early", QueryScalingPlace::kEarly}}, "PLACE",
-                  "what is divided by the root of a head's width: its scores, or, as in fairseq, its queries")
+                  "divide the scores (late) or, as in fairseq, the queries (early) by the root of the head width")
           // The gated forms are named as in Shazeer 2020.
           .choice("activation", &Config::activation,
                   {{"relu", {Activation::kRelu, false}},
@@ -154,29 +158,31 @@ const core::OptionTable<Config>& option_table() {
                    {"reglu", {Activation::kRelu, true}},
                    {"geglu", {Activation::kGelu, true}},
                    {"swiglu", {Activation::kSwish, true}}},
-                  "NAME", "of feed-forward layers; those that end in glu are gated")
+                  "NAME", "activation of feed-forward layers; names that end in glu are gated")
           .choice("positions", &Config::positions, nn::position_kinds(), "NAME",
-                  "how positions are encoded: the paper's sinusoids, MarianMT's of Hugging Face, tensor2tensor's, "
-                  "fairseq's and Marian's, or learned")
+                  "position encoding: the sinusoids of the paper, of Hugging Face's MarianMT, or of tensor2tensor, "
+                  "fairseq and "
+                  "Marian; or learned")
           .number("position_offset", &Config::position_offset, {.least = 0, .most = 1024}, "N",
-                  "the number of the first position; fairseq's is 2")
+                  "index of the first position; 2 in fairseq")
           .number("position_base", &Config::position_base, {.least = 1, .most = 1e12, .least_included = false}, "X",
-                  "of sinusoids: the wave lengths run from 2 pi to about 2 pi times this")
-          .flag("embedding_scale", &Config::embedding_scale, "embeddings are multiplied by the root of d_model")
+                  "base of sinusoidal positions: wavelengths run from 2 pi to about 2 pi times this value")
+          .flag("embedding_scale", &Config::embedding_scale, "multiply embeddings by the root of d_model")
           .flag("embedding_norm", &Config::embedding_norm, "a LayerNorm on the sum of embedding and position")
           .choice("tying", &Config::tying,
                   {{"none", Tying::kNone},
                    {"source-target", Tying::kSourceTarget},
                    {"target-output", Tying::kTargetOutput},
                    {"all", Tying::kAll}},
-                  "WHICH", "matrices of the vocabularies that are one parameter; all needs one vocabulary")
-          .choice("init", &Config::init,
-                  {{"default", TableInit::kDefault}, {"xavier-uniform", TableInit::kXavierUniform}}, "NAME",
-                  "how embeddings, learned positions and output matrix are drawn: N(0, 1/d_model), or as all other "
-                  "matrices are")
-          .number("output_width", &Config::output_width, {.least = 0, .most = kWidest}, "N",
-                  "width to which a projection without bias brings the decoder's states in front of the output matrix; "
-                  "0: none")
+                  "WHICH", "vocabulary matrices that share one parameter; all needs a joint vocabulary")
+          .choice(
+              "init", &Config::init, {{"default", TableInit::kDefault}, {"xavier-uniform", TableInit::kXavierUniform}},
+              "NAME",
+              "initial values of embeddings, learned positions and output matrix: N(0, 1/d_model), or as in all other "
+              "matrices")
+          .number(
+              "output_width", &Config::output_width, {.least = 0, .most = kWidest}, "N",
+              "width of a projection without bias between the decoder's states and the output matrix; 0: no projection")
           .flag("output_bias", &Config::output_bias, "a bias on the logits")
           .custom(dropout_options(), read_dropout,
                   [](const Config& config, Json& json) {

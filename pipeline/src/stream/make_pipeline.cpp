@@ -66,7 +66,7 @@ ReadOptions read_options(const ReadSettings& settings, const core::OptionReader&
 
 WriteOptions write_options(const WriteSettings& settings, const core::OptionReader& options) {
   options.check(!settings.resume || !settings.overwrite, "resume",
-                "goes on with what overwrite throws away; set one of them");
+                "continues the file that overwrite discards; set one of them");
   const bool is_stream = settings.path == "-";
   options.check(!settings.resume || !is_stream, "resume", "needs a file: what went to standard output is gone");
   options.check(!settings.overwrite || !is_stream, "overwrite", "needs a file: standard output has no partial one");

@@ -11,10 +11,10 @@ const core::OptionTable<TokenizerSpec>& tokenizer_spec_table() {
       core::OptionTable<TokenizerSpec>()
           .group("Kind of tokenizer")
           .text("tokenizer_type", &TokenizerSpec::type, "NAME",
-                "what reads the file (default: what its content says); `plugins list` has all")
+                "kind of tokenizer that reads the file (default: by content); `plugins list` shows all")
           .custom({{.name = "tokenizer_options",
                     .placeholder = "KEY=VALUE",
-                    .help = "options that this kind of tokenizer has of its own (YAML: an object)",
+                    .help = "an option of this kind of tokenizer (YAML: an object)",
                     .parse = core::parse_assignment,
                     .repeated = true}},
                   [](core::OptionReader& reader, TokenizerSpec& spec) {
