@@ -56,17 +56,17 @@ html_theme_options = {
 }
 
 # The parts of the site: the folder of docs/, its title, and the pages that come first. Its other pages follow by name, so a new page needs no line
-# here. A folder within is listed by its index page, which gets a table of its neighbours.
+# here. A folder within is listed by its index page, which shows a list of the other pages there.
 PARTS = {
     "start": ("Start", ["install", "translate", "learn", "train"]),
-    "guides": ("Guides", ["tokenizer", "pipelines", "training", "data", "models"]),
-    "move": ("Move from", ["index"]),
+    "guides": ("Guides", ["pipelines", "search", "models", "tokenizer", "data", "training", "many-processes", "cuda", "evaluation", "alignment"]),
+    "move": ("Move from", ["index", "sentencepiece", "subword-nmt", "marian", "fairseq", "ctranslate2", "opennmt", "huggingface"]),
     "concepts": ("Concepts", ["transformer", "decoding", "determinism"]),
-    "reference": ("Reference", ["commands", "api/index"]),
-    "project": ("Project", ["architecture", "/CONTRIBUTING", "writing", "testing"]),
+    "reference": ("Reference", ["commands", "api/index", "file-formats", "tokenizer-formats", "limits"]),
+    "project": ("Project", ["architecture", "components", "execution", "cuda-backend", "decisions/index", "/CONTRIBUTING", "testing", "writing"]),
 }
 LAST = {"project": ["/CHANGELOG"]}
-EXAMPLES = ("Examples", ["/" + str(page.relative_to(tree).with_suffix("")) for page in sorted(tree.glob("examples/**/README.md"))])
+EXAMPLES = ["/" + str(page.relative_to(tree).with_suffix("")) for page in sorted(tree.glob("examples/**/README.md"))]
 
 
 def pages_in(folder):
@@ -82,11 +82,8 @@ def pages_in(folder):
     return pages
 
 
-def table_of_contents(caption, pages):
-    if not pages:
-        return ""
-    lines = ["", "```{toctree}", ":hidden:", *([f":caption: {caption}"] if caption else []), "", *pages, "```", ""]
-    return "\n".join(lines)
+def table_of_contents(options, pages):
+    return "\n".join(["", "```{toctree}", *options, "", *pages, "```", ""]) if pages else ""
 
 
 def tables_of_contents():
@@ -98,8 +95,8 @@ def tables_of_contents():
         first = [page if page.startswith("/") else f"{folder}/{page}" for page in first]
         first = [page for page in first if page.startswith("/") or page in pages]
         if folder == "project":
-            yield table_of_contents(*EXAMPLES)
-        yield table_of_contents(caption, first + [page for page in pages if page not in first] + LAST.get(folder, []))
+            yield table_of_contents([":hidden:", ":caption: Examples"], EXAMPLES)
+        yield table_of_contents([":hidden:", f":caption: {caption}"], first + [page for page in pages if page not in first] + LAST.get(folder, []))
 
 
 def add_tables_of_contents(app, page, source):
@@ -107,7 +104,7 @@ def add_tables_of_contents(app, page, source):
         source[0] += "".join(tables_of_contents())
     elif page.startswith("docs/") and page.endswith("/index") and page.count("/") > 2 and "{toctree}" not in source[0]:
         folder = page.removeprefix("docs/").removesuffix("/index")
-        source[0] += table_of_contents("", [f"/docs/{other}" for other in pages_in(folder) if f"docs/{other}" != page])
+        source[0] += table_of_contents([":maxdepth: 1"], [f"/docs/{other}" for other in pages_in(folder) if f"docs/{other}" != page])
 
 
 class LinksIntoTheTree(SphinxPostTransform):
