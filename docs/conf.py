@@ -82,7 +82,16 @@ def pages_in(folder):
     return pages
 
 
+def entry_of(page):
+    """The entry of a page in a table: "Moving from Marian" is "Marian", since the caption has the rest."""
+    file = tree / (page[1:] if page.startswith("/") else f"docs/{page}")
+    title = file.with_suffix(".md").read_text().partition("\n")[0].removeprefix("# ")
+    short = title.removeprefix("Moving from ")
+    return page if short == title else f"{short} <{page}>"
+
+
 def table_of_contents(options, pages):
+    pages = [entry_of(page) for page in pages]
     return "\n".join(["", "```{toctree}", *options, "", *pages, "```", ""]) if pages else ""
 
 
