@@ -5,6 +5,7 @@ page. Its tables of contents are added here from the folders, so a new page appe
 """
 import os
 import pathlib
+import re
 
 from docutils import nodes
 from sphinx import addnodes
@@ -117,7 +118,7 @@ def add_tables_of_contents(app, page, source):
 
 
 class LinksIntoTheTree(SphinxPostTransform):
-    """A link to a folder goes to the folder's README, if the site has it. It and other Markdown that is no page are plain text otherwise."""
+    """A link whose text is the name of a page's file shows the page's title. A link to a folder goes to the folder's README, if the site has it. It and other Markdown that is no page are plain text otherwise."""
 
     default_priority = 8  # before MyST resolves its links
 
@@ -128,6 +129,9 @@ class LinksIntoTheTree(SphinxPostTransform):
             if node["refdomain"] == "doc":
                 if node["reftarget"] not in self.env.all_docs and (tree / f"{node['reftarget']}.md").is_file():
                     node.replace_self(node.children)
+                elif re.fullmatch(r"[\w./-]+\.md", node.astext()) and node["reftarget"] in self.env.titles:
+                    title = self.env.titles[node["reftarget"]].astext()
+                    node.replace(node[0], nodes.inline("", title, classes=node[0].get("classes", [])))
                 continue
             folder = (tree / node["refdoc"]).parent / node["reftarget"]
             if not node["reftarget"] or not folder.is_dir():
