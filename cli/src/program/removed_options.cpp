@@ -16,7 +16,7 @@ constexpr std::string_view kLearnElsewhere =
     "learn with subword-nmt or tokenizers itself; every command reads the file that it writes, and `dragoman convert` "
     "makes a tokenizer.json of it";
 constexpr std::string_view kKeepWhole =
-    "`subword-nmt apply-bpe --glossaries` keeps words whole, and every command reads what it writes";
+    "`subword-nmt apply-bpe --glossaries` keeps words whole, and `translate --input-pieces` reads its lines";
 
 constexpr std::string_view kWaitsForNobody =
     "leave it out; `mpirun` and `srun` start all processes of a job together, and end it if one cannot start";

@@ -39,11 +39,11 @@ std::string as_tokenizer_json(NamedFile file) {
     return tokenizer::BpeTokenizer(tokenizer::parse_tokenizer_file(file.path, file.content), file.path).to_json();
   } catch (const core::Error& error) {
     if (error.code() != ErrorCode::kUnsupported) throw;
-    core::fail(ErrorCode::kUnsupported,
-               "{}; a model is trained with a tokenizer that can be exported with it as tokenizer.json: learn one with "
-               "`dragoman learn-bpe`, or name its kind (data.tokenizer: {{file: {}, type: {}}}), and it is exported "
-               "as it is",
-               error.what(), file.path, tokenizer::name_of(kind));
+    core::fail(
+        ErrorCode::kUnsupported,
+        "{}; to train with this file as it is, name its kind (data.tokenizer: {{file: {}, type: {}}}); otherwise "
+        "learn a vocabulary with `dragoman learn-bpe`",
+        error.what(), file.path, tokenizer::name_of(kind));
   }
 }
 

@@ -31,7 +31,8 @@ struct EncodeOptions {
   /// For kDropout and kSample: the random draws are a pure function of (seed, line).
   std::uint64_t seed = 0;
   std::uint64_t line = 0;
-  /// Whether special tokens such as `</s>` are recognised in the text. Otherwise they are plain text.
+  /// Whether special tokens such as `</s>` are recognised in the text. Otherwise they are plain text, except with a
+  /// `tokenizer.json` of Unigram, WordPiece or WordLevel: these always recognise them, as the tokenizers library does.
   bool match_special_tokens = false;
 };
 
