@@ -41,6 +41,13 @@ struct SourceLocation {
 /// `what()` is one line. It states what is wrong (with the actual values), where (file, line, offset, tensor) and what
 /// to do. A program can print it as it is, whatever file the values came from: control characters are escaped, and the
 /// message has at most kLongestMessage bytes.
+///
+///     try {
+///       read_file("config.json");                      // file.h
+///     } catch (const Error& error) {
+///       fmt::print(stderr, "error: {}\n", error.what());
+///       const bool missing_or_unreadable = error.code() == ErrorCode::kIo;
+///     }
 class Error : public std::runtime_error {
  public:
   static constexpr std::size_t kLongestMessage = 4096;
@@ -77,6 +84,9 @@ template <class... Args>
 }
 
 /// Throws an Error with the formatted message unless `condition` holds. The message is formatted only on failure.
+///
+///     const int beam_size = 5;
+///     require(beam_size > 0, ErrorCode::kInvalidArgument, "the beam size is {}; it must be at least 1", beam_size);
 template <class... Args>
 void require(bool condition, ErrorCode code, Message<std::type_identity_t<Args>...> message, Args&&... args) {
   if (!condition) [[unlikely]]

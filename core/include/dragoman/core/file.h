@@ -18,7 +18,8 @@ namespace dragoman::core {
 ///
 ///     InputFile input("corpus.de.gz");
 ///     std::array<char, 4096> buffer;
-///     while (const std::size_t bytes = input.read(buffer)) consume({buffer.data(), bytes});
+///     std::uint64_t total = 0;
+///     while (const std::size_t bytes = input.read(buffer)) total += bytes;
 ///
 /// Pipes and terminals may stay silent for ever. A stop request ends waiting for them, and for the first writer of a
 /// named pipe, with Error{kInterrupted}. Regular files never wait, so their readers check the token themselves, at a
@@ -55,6 +56,11 @@ class InputFile {
 void set_default_stop(std::stop_token stop);
 
 /// Reads lines. A line ends at LF, which is not part of it. An unterminated last line counts as a line. A CR is kept.
+///
+///     LineReader lines("corpus.de.gz");
+///     for (std::string line; lines.next(line);) std::cout << lines.line_number() << ": " << line << '\n';
+///
+/// Errors, waiting and threads are as for InputFile.
 class LineReader {
  public:
   explicit LineReader(const std::filesystem::path& path, std::stop_token stop = {})

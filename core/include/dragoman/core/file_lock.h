@@ -8,6 +8,10 @@ namespace dragoman::core {
 /// An advisory lock, flock(2), on a file or folder. It excludes other processes and other parts of this process, until
 /// the object or the process ends, in whatever way. On file systems without locks it has no effect and reports no
 /// error.
+///
+///     const FileLock lock = FileLock::acquire("models/de-en");     // until the end of the scope
+///
+/// An object may be used by one thread at a time.
 class FileLock {
  public:
   /// Locks an existing file or folder. Throws Error{kIo} that names it if it is locked already or cannot be opened.

@@ -12,6 +12,8 @@ inline constexpr std::uint64_t kFingerprintOfNothing = 0xcbf29ce484222325U;
 ///
 /// The value is the same in every process and release, so it may be stored in files to detect a changed text. It does
 /// not protect against deliberate collisions. For hash tables use hash.h.
+///
+///     static_assert(fingerprint("lo", fingerprint("hel")) == fingerprint("hello"));
 constexpr std::uint64_t fingerprint(std::string_view bytes, std::uint64_t before = kFingerprintOfNothing) noexcept {
   for (const char c : bytes) before = (before ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
   return before;

@@ -55,7 +55,7 @@ void require_not_in_the_way(const std::filesystem::path& input, const std::files
 /// A folder under construction, `<target>.partial`, that replaces `target` atomically at commit().
 ///
 ///     StagedFolder staged("models/de-en");
-///     write_file(staged.folder() / "config.json", config);
+///     write_file(staged.folder() / "README.md", "A model.\n");     // file.h
 ///     staged.commit();
 ///
 /// A process that is killed leaves either the old folder or the new one. If the old one is left as `<target>.replaced`,

@@ -16,7 +16,14 @@ namespace dragoman::core {
 
 /// Processes a stream of items in parallel and writes the results in the order of reading.
 ///
-///     process_in_order<Chunk, std::string>(executor, stop, read, process, write);
+///     LineReader lines("corpus.de");                  // file.h
+///     const auto read = [&] {
+///       std::string line;
+///       return lines.next(line) ? std::optional(line) : std::nullopt;
+///     };
+///     const auto process = [](const std::string& line) { return line.size(); };
+///     const auto write = [](std::size_t bytes) { return static_cast<bool>(std::cout << bytes << '\n'); };
+///     process_in_order<std::string, std::size_t>(*make_executor(4), {}, read, process, write);
 ///
 /// - `read()` returns the next item, or nullopt at the end. One thread at a time calls it.
 /// - `process(item)` returns the result. Several threads call it at the same time.

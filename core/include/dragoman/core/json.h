@@ -32,7 +32,10 @@ struct ParsedJson {
 ParsedJson try_parse_json(std::string_view text, EqualKeys equal_keys = EqualKeys::kRefused);
 /// Like try_parse_json(), but throws Error{kBadInput} with `name`, line and column if there is a problem.
 Json parse_json(std::string_view text, const std::string& name, EqualKeys equal_keys = EqualKeys::kRefused);
-/// Reads and parses a JSON file, which must be a regular file of at most 256 MiB.
+/// Reads and parses a JSON file, which must be a regular file of at most 256 MiB. Throws Error{kIo or kBadInput}.
+///
+///     const Json config = load_json("models/de-en/config.json");
+///     const std::string type = config.value("model_type", "transformer");
 Json load_json(const std::string& path, EqualKeys equal_keys = EqualKeys::kRefused);
 
 /// Returns the message of a parser error of the library, without its code and position, safe to print: "not valid JSON:

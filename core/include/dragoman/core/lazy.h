@@ -9,6 +9,9 @@ namespace dragoman::core {
 /// A value that is computed at the first call of get(). Thread-safe: while one thread computes it, others wait. If
 /// `make` throws, the next call tries again.
 ///
+///     const Lazy<std::string> greeting;
+///     std::cout << greeting.get([] { return "Guten Morgen!"; });
+///
 /// This is not std::call_once, because a call after one that threw can wait for ever: under ThreadSanitizer, and on
 /// some platforms of GCC (bug 66146).
 template <class T>

@@ -12,6 +12,11 @@ enum class LogLevel { kInfo, kWarning };
 
 /// Receives the library's messages; the library itself never prints. An empty sink drops them. Any thread that runs
 /// library code may call it, but calls from one object that was given the sink do not overlap.
+///
+///     const LogSink sink = [](LogLevel level, std::string_view message) {
+///       std::cerr << (level == LogLevel::kWarning ? "warning: " : "") << message << '\n';
+///     };
+///     log(sink, LogLevel::kInfo, "read 29000 pairs");
 using LogSink = std::function<void(LogLevel, std::string_view message)>;
 
 /// A snapshot of a long operation. Names are stable: they are the keys of `--progress json`.
@@ -26,7 +31,9 @@ struct Progress {
   std::vector<std::pair<std::string, double>> details = {};
 };
 
-/// Receives snapshots of progress. An empty sink drops them.
+/// Receives snapshots of progress. An empty sink drops them. Threads are as for LogSink.
+///
+///     const ProgressSink progress = [](const Progress& now) { std::cerr << now.stage << ' ' << now.done << '\n'; };
 using ProgressSink = std::function<void(const Progress&)>;
 
 /// Passes the snapshot to the sink, if there is one.

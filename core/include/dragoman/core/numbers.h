@@ -10,6 +10,8 @@ namespace dragoman::core {
 
 /// Returns the number that `text` spells, or nullopt if the text is not a number or the type cannot represent it. A
 /// leading '+' and spaces at either end are not allowed.
+///
+///     const int beam_size = spelled_number<int>("5").value();
 template <class Number>
 std::optional<Number> spelled_number(std::string_view text);
 

@@ -12,6 +12,9 @@ namespace dragoman::core {
 /// An error about an option: its value is wrong, or setting it is the remedy. The message names options by their keys,
 /// and puts keys that it recommends in backquotes. A program can therefore substitute its own spelling: the command
 /// line prints `beam_size` as --beam-size.
+///
+///     const int beam_size = 0;
+///     require_option(beam_size > 0, "beam_size", ErrorCode::kInvalidArgument, "it is {}, not above 0", beam_size);
 class OptionError final : public Error {
  public:
   OptionError(ErrorCode code, std::string_view message, const std::string& option,

@@ -125,17 +125,25 @@ class UntypedOptionTable {
 /// The options of a struct, each defined in one place: its key, member, range and help text. The table provides the
 /// YAML reader, the writer, the check of values set in C++, the command-line options and the reference documentation.
 ///
-///     const auto table = OptionTable<Search>()
-///         .number("beam_size", &Search::beam_size, {.least = 1}, "N", "hypotheses kept")
-///         .flag("alignment", &Search::alignment, "report attention weights");
-///     table.read(option_reader, search);
+///     struct Settings {
+///       int beam_size = 5;
+///       bool alignment = false;
+///     };
+///     const auto table = OptionTable<Settings>()
+///         .number("beam_size", &Settings::beam_size, {.least = 1}, "N", "hypotheses kept")
+///         .flag("alignment", &Settings::alignment, "report attention weights");
+///     const Json json{{"beam_size", 4}};
+///     OptionReader reader(json, "request");
+///     Settings settings;
+///     table.read(reader, settings);
 ///
 /// A member has one of two types:
 ///
 /// - the option's type: the default is the member's value in a default-constructed struct;
 /// - a std::optional of that type, which tells whether the option was set: the default is given in the table.
 ///
-/// complete() merges the settings of several sources. A finished table is thread-safe.
+/// complete() merges the settings of several sources. Building a table is for one thread; a finished table is
+/// thread-safe.
 template <class T>
 class OptionTable {
  public:

@@ -23,9 +23,13 @@ concept OptionValue = std::same_as<T, bool> || std::same_as<T, int> || std::same
 /// Reads an options object key by key. finish() then rejects keys that were not read, so a mistyped key is an error
 /// instead of a silent default. Use subtree() for lists and objects.
 ///
+///     const Json json = parse_json(R"({"d_model": 256})", "config.json");    // json.h
 ///     OptionReader options(json, "config.json: model");
-///     config.d_model = options.get("d_model", 512);
+///     const int d_model = options.get("d_model", 512);
 ///     options.finish();
+///
+/// The reader refers to the object, which must outlive it. One thread at a time. Errors are Error{kBadInput} with the
+/// place and the key.
 class OptionReader {
  public:
   /// `where` names the file and place for messages. `object` must outlive the reader. Null counts as an empty object.

@@ -27,8 +27,11 @@ std::jthread start_thread(std::string_view purpose, std::function<void()> body);
 /// Runs independent blocks of work. To get the same bits on any executor, callers choose the number of blocks from the
 /// shapes alone and never from the thread count. If no bit depends on the boundaries, they may use any blocks.
 ///
+///     std::vector<std::int64_t> squares(100);
 ///     const auto executor = make_executor(4);
-///     executor->for_each(rows, [&](std::int64_t row) { normalise(matrix, row); });
+///     executor->for_each(100, [&](std::int64_t i) { squares[i] = i * i; });
+///
+/// An executor must outlive the objects that use it. SequentialExecutor and ParallelExecutor are thread-safe.
 class Executor {
  public:
   virtual ~Executor();

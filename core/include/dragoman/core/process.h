@@ -33,6 +33,9 @@ struct ProcessOutcome {
 /// Runs another program to its end and collects its output. The program gets an empty standard input and this process's
 /// environment.
 ///
+///     const auto outcome = run_process({.arguments = {"sort", "--version"}, .timeout = std::chrono::seconds(5)});
+///     if (outcome.status == 0) std::cout << outcome.output;
+///
 /// It runs in a separate process group. Ctrl-C therefore reaches only this program, which decides what to do.
 /// Descendants that are still running when the program ends are killed. Throws Error{kIo} if it cannot be started.
 /// Thread-safe.

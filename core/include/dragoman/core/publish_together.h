@@ -16,6 +16,14 @@ inline constexpr std::string_view kSupersededSuffix = ".superseded";
 /// Publishes files that belong together, such as the two sides of parallel text. complete() must have been called on
 /// each.
 ///
+///     OutputFile source("train.de");
+///     OutputFile target("train.en");
+///     source.write("Guten Morgen!\n");
+///     target.write("Good morning!\n");
+///     const std::array<OutputFile*, 2> files{&source, &target};
+///     for (OutputFile* file : files) file->complete();
+///     publish_together(files);
+///
 /// The files get their names one after the other, and a process may be killed in between. Each earlier file therefore
 /// gets a mark before the first one is replaced, and loses it when it is replaced itself. While the set is mixed, every
 /// earlier file in it has a mark, and InputFile refuses files with a mark. The new content of such a file is complete

@@ -18,6 +18,11 @@ std::string printable(std::string_view text, std::size_t longest = std::string_v
 std::string quote(std::string_view text, std::size_t longest = 120);
 
 /// An argument of require() and other messages that are rarely formatted. quote() is called only when the message is.
+///
+///     const std::string key = "beam\nsize";
+///     require(key == "beam_size", ErrorCode::kBadInput, "unknown key {}", Quoted{key});     // error.h
+///
+/// The text must live until the message is formatted.
 struct Quoted {
   std::string_view text;
 };

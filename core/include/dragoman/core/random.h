@@ -6,6 +6,7 @@
 
 namespace dragoman::core {
 
+/// The bits of one call.
 using RandomBlock = std::array<std::uint32_t, 4>;
 
 /// Returns 128 random bits as a pure function of (key, counter): Philox4x32-10 (Salmon et al., "Parallel Random
@@ -18,6 +19,10 @@ RandomBlock philox(std::array<std::uint32_t, 2> key, RandomBlock counter) noexce
 RandomBlock random_block(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) noexcept;
 
 /// Returns a double in [0, 1) with 53 random bits.
+///
+///     const double number = random_uniform(/*seed=*/7, /*stream=*/0, /*index=*/12);     // always the same
+///
+/// This and the functions below are pure functions of their arguments: the same on every thread and machine.
 double random_uniform(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) noexcept;
 
 /// Returns a standard normal number (Box-Muller over one block).

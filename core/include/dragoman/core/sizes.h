@@ -16,6 +16,8 @@ std::optional<std::uint64_t> spelled_size(std::string_view text);
 std::string demand_of_size();
 
 /// Returns a size in powers of 1000: "512 B", "1.5 MB", "4.0 GB".
+///
+///     const std::string text = describe_size(spelled_size("2GiB").value());     // "2.1 GB"
 std::string describe_size(std::uint64_t bytes);
 
 }  // namespace dragoman::core

@@ -21,6 +21,10 @@ struct DecodedCharacter {
 /// Decodes the character that starts at `text[offset]`; offset < text.size(). An ill-formed sequence consumes its
 /// maximal subpart (Unicode 15, section 3.9, "U+FFFD Substitution of Maximal Subparts"), as in ICU, browsers and
 /// Python.
+///
+///     const std::string_view text = "Grüße";
+///     std::size_t characters = 0;
+///     for (std::size_t at = 0; at < text.size(); at += decode_utf8(text, at).length) ++characters;
 DecodedCharacter decode_utf8(std::string_view text, std::size_t offset) noexcept;
 
 /// Returns the offset of the first ill-formed byte, or npos.

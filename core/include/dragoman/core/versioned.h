@@ -10,6 +10,10 @@ namespace dragoman::core {
 /// A value that is replaced while other threads read it. Readers take no lock. Every version lives as long as the
 /// object, so a reference to a version stays valid. Because no version is freed earlier, use it for values that rarely
 /// change.
+///
+///     Versioned<std::vector<std::string>> names;
+///     names.update([](std::vector<std::string>& next) { next.push_back("transformer"); });
+///     const std::vector<std::string>& now = names.get();
 template <class Value>
 class Versioned {
  public:

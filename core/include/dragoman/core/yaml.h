@@ -13,6 +13,12 @@ namespace dragoman::core {
 ///
 /// Errors name `name` and the line. These are errors: duplicate keys, more than 64 nesting levels, documents over 16
 /// MiB or of more than 2^18 values (an alias counts as the values it stands for).
+///
+///     Json config = parse_yaml("training: {updates: 1000}", "train.yml");
+///     set_option(config, "training.updates=2000");
+///     std::cout << dump_yaml(config);
+///
+/// The result owns its text. The functions of this header are thread-safe.
 Json parse_yaml(std::string_view text, const std::string& name);
 /// Parses a YAML file, a pipe or (as "-") standard input. A stop request ends the wait for the latter two.
 Json load_yaml(const std::string& path, const std::stop_token& stop = {});
