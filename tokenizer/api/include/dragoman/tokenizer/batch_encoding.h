@@ -12,6 +12,12 @@ namespace dragoman::tokenizer {
 /// Encodes each text like Tokenizer::encode(). Text i is encoded as line `options.line` + i. The result is the same on
 /// any executor.
 ///
+///     const auto tokenizer = load_tokenizer("tokenizer.json");     // tokenizer_files.h
+///     const std::vector<std::string_view> texts{"Guten Morgen!", "Gute Nacht!"};
+///     const auto executor = core::make_executor(4);
+///     const EncodedTexts encoded = encode_batch(*tokenizer, texts, *executor);
+///     std::cout << encoded[1].size();
+///
 /// Throws what encode() throws. If several texts cannot be encoded, the error is that of the first one, with the prefix
 /// "text N: ", where N counts from 0.
 EncodedTexts encode_batch(const Tokenizer& tokenizer, std::span<const std::string_view> texts, core::Executor& executor,

@@ -16,7 +16,13 @@ struct Range {
 
 /// Returns the bytes of the original text that the pieces `range` represent, before any normalisation. `pieces` is the
 /// result of Tokenizer::encode_pieces(). A piece that represents no text, such as a leading word mark, gives an empty
-/// range at its position. Throws Error{kInvalidArgument} for a range outside the pieces.
+/// range at its position. Throws Error{kInvalidArgument} for a range outside the pieces. Thread-safe.
+///
+///     const std::string_view text = "Guten Morgen!";
+///     const auto tokenizer = load_tokenizer("tokenizer.json");     // tokenizer_files.h
+///     const std::vector<Piece> pieces = tokenizer->encode_pieces(text);
+///     const Range bytes = text_of_pieces(pieces, {0, 1});
+///     const std::string_view first = text.substr(bytes.begin, bytes.end - bytes.begin);
 Range text_of_pieces(std::span<const Piece> pieces, Range range);
 
 /// Returns the pieces that represent any of the bytes `text`. A piece without bytes is grouped with the next piece, or

@@ -69,6 +69,11 @@ struct EncodedTexts {
 
 /// Encodes a sequence of texts with a cache of words. The ids are the same as from Tokenizer::encode(), but for many
 /// texts this is several times faster. One thread at a time. The tokenizer must outlive the encoder.
+///
+///     const auto tokenizer = load_tokenizer("tokenizer.json");      // tokenizer_files.h
+///     const auto encoder = tokenizer->make_encoder();
+///     std::vector<std::int32_t> ids;
+///     encoder->encode("Guten Morgen!", /*line=*/1, ids);
 class TextEncoder {
  public:
   virtual ~TextEncoder();
@@ -85,6 +90,12 @@ class TextEncoder {
 /// The appended texts of all calls, up to and including finish(), are together equal to Tokenizer::decode() of all ids.
 /// Appended text is final and never ends inside a character. Text that a later id may still change (half a character, a
 /// space that may be dropped) is held back. One thread at a time. The tokenizer must outlive the decoder.
+///
+///     const auto tokenizer = load_tokenizer("tokenizer.json");      // tokenizer_files.h
+///     const auto decoder = tokenizer->make_decoder();
+///     std::string text;
+///     for (const std::int32_t id : tokenizer->encode("Guten Morgen!")) decoder->decode(id, text);
+///     decoder->finish(text);
 class StreamingDecoder {
  public:
   virtual ~StreamingDecoder();

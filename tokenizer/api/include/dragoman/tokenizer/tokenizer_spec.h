@@ -15,6 +15,10 @@ namespace dragoman::tokenizer {
 /// the file or its content. Commands, pipeline stages and training configurations name a file. Importers, training runs
 /// and writers of model folders have the content. The config.json of a model folder has neither, because the folder
 /// contains the file under a fixed name.
+///
+///     const TokenizerSpec spec{.type = "sentencepiece", .file = "source.spm"};
+///
+/// plugins::open_tokenizer() opens the tokenizer that it specifies.
 struct TokenizerSpec {
   static constexpr const char* kNative = "tokenizer-json";
 

@@ -22,6 +22,8 @@ namespace dragoman::tokenizer {
 /// tokenizer_files.h reads and writes other formats. docs/reference/tokenizer-formats.md lists the supported parts of
 /// each format. A file that uses other parts is rejected with an error that names them, so no text is ever encoded
 /// differently from its author's intention.
+///
+/// Immutable and thread-safe, like every Tokenizer. It owns its definition.
 class BpeTokenizer final : public Tokenizer {
  public:
   /// Validates the definition and builds the tables. Error messages start with `name`. Throws Error{kBadInput}.

@@ -257,7 +257,12 @@ struct UnusedPiece {
   bool operator==(const UnusedPiece&) const = default;
 };
 
-/// The content of a merges file, without derived data.
+/// The content of a merges file, without derived data. It is a plain value: read_tokenizer_file() reads it, programs
+/// may change it, and the constructor of BpeTokenizer validates it.
+///
+///     BpeDefinition definition = read_tokenizer_file("codes.bpe");               // tokenizer_files.h
+///     definition.fuse_unknown = true;
+///     const BpeTokenizer tokenizer(std::move(definition), "codes.bpe");          // bpe_tokenizer.h
 struct BpeDefinition {
   std::vector<std::string> pieces;  ///< by id; each is valid UTF-8, not empty, and unique
   std::vector<Merge> merges;        ///< by rank

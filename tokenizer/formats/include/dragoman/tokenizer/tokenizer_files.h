@@ -74,7 +74,8 @@ FileKind recognise(const std::filesystem::path& path, std::string_view content);
 ///     const auto codes = open_tokenizer_file("codes.bpe", {.separator = "@@"});
 ///
 /// Throws Error{kIo}, Error{kBadInput} for a damaged file, and Error{kUnsupported} for a file that cannot be reproduced
-/// exactly. The latter two name the place and the reason.
+/// exactly. The latter two name the place and the reason. The result owns its data: the file may
+/// change afterwards. All functions of this header may be called concurrently.
 std::unique_ptr<Tokenizer> open_tokenizer_file(const std::filesystem::path& path, const ReadOptions& options = {});
 
 /// Opens a tokenizer file of any kind. Equal to open_tokenizer_file() without options.
@@ -127,6 +128,9 @@ std::string difference_when_written(const UnigramDefinition& definition, FileKin
 ///
 /// kGpt2 takes the path of the vocab.json and writes merges.txt into the same folder. Throws Error{kUnsupported} that
 /// names the path and the reason if the kind cannot represent the definition.
+///
+///     const BpeDefinition definition = read_tokenizer_file("codes.bpe");
+///     write_tokenizer_file(definition, FileKind::kTokenizerJson, "tokenizer.json");
 void write_tokenizer_file(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path);
 
 /// Throws the same error as write_tokenizer_file() if the kind cannot represent the definition, but without the path.

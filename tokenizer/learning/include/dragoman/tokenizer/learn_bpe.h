@@ -27,6 +27,8 @@ void check_protected_pattern(const std::string& pattern);
 /// The order of ids is: special tokens, 256 bytes, user symbols, characters by falling count and then by code point,
 /// merged pieces in the order of the merges.
 ///
+/// The result owns its data: the files may change afterwards.
+///
 /// Warns on `log` if pairs run out before the vocabulary has its size. Throws
 ///
 /// - Error{kBadInput} for a corpus without words and for an invalid pattern,

@@ -13,6 +13,9 @@ namespace dragoman::tokenizer {
 /// Learns a unigram language model of pieces (Kudo 2018) from text files, by SentencePiece's procedure. gzip and
 /// Zstandard are detected, and "-" is standard input.
 ///
+///     const UnigramDefinition definition = learn_unigram({"train.de", "train.en"}, {.vocab_size = 8000});
+///     write_tokenizer_file(definition, FileKind::kSentencePiece, "joint.spm");     // tokenizer_files.h
+///
 /// The initial pieces are the substrings of words with the highest product of count and length. Expectation
 /// maximisation, with the M-step exp(digamma(count)) / exp(digamma(total)), alternates with pruning until the
 /// vocabulary has its size. Pruning drops the pieces whose loss reduces the likelihood of the corpus least. Expected

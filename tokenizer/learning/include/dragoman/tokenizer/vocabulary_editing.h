@@ -17,6 +17,13 @@ namespace dragoman::tokenizer {
 inline constexpr std::int32_t kDroppedPiece = -1;
 
 /// A changed vocabulary and the origin of its pieces, which is needed to move the rows of an embedding matrix.
+///
+///     const BpeDefinition definition = read_tokenizer_file("tokenizer.json");                  // tokenizer_files.h
+///     const VocabularyEdit edit = truncate(definition, 4000);
+///     write_tokenizer_file(edit.definition, FileKind::kTokenizerJson, "small.json");
+///     core::write_file("ids.tsv", id_map_lines(edit));                                         // core/file.h
+///
+/// The functions of this header change none of their arguments. They may be called concurrently.
 struct VocabularyEdit {
   BpeDefinition definition;
   /// The new id for each old id, or kDroppedPiece. Kept pieces keep their spelling and their order. New ids that do not

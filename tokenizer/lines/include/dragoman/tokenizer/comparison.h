@@ -30,6 +30,11 @@ struct Comparison {
 /// write, with the unknown piece for text without a piece. Keeps the first `shown` differences. If a tokenizer cannot
 /// encode a line, the line counts as different and the error message replaces the encoded line. Throws Error{kIo},
 /// Error{kInterrupted}, and Error{kUnsupported} like encode_lines().
+///
+///     const auto ours = load_tokenizer("tokenizer.json");           // tokenizer_files.h
+///     const auto theirs = load_tokenizer("source.spm");
+///     const Comparison comparison = compare_tokenizers(*ours, *theirs, "train.de", {}, /*shown=*/10);
+///     std::cout << comparison.different << " of " << comparison.lines << " lines differ\n";
 Comparison compare_tokenizers(const Tokenizer& first, const Tokenizer& second, const std::filesystem::path& corpus,
                               const LineCodingOptions& options, std::size_t shown,
                               const core::ProgressSink& progress = {}, std::stop_token stop = {});

@@ -48,6 +48,10 @@ struct CorpusStatistics {
 /// Encodes the lines of text files and counts pieces. gzip and Zstandard are detected, and "-" is standard input.
 /// `threads` 0 means core::default_threads(); the result does not depend on it. Throws the errors of encoding and
 /// Error{kInterrupted}.
+///
+///     const auto tokenizer = load_tokenizer("tokenizer.json");      // tokenizer_files.h
+///     const CorpusStatistics statistics = measure_corpus(*tokenizer, {"train.de"});
+///     std::cout << statistics.pieces_per_word.mean() << " pieces per word\n";
 CorpusStatistics measure_corpus(const Tokenizer& tokenizer, const std::vector<std::filesystem::path>& inputs,
                                 int threads = 0, const core::ProgressSink& progress = {}, std::stop_token stop = {});
 

@@ -11,6 +11,10 @@ namespace dragoman::tokenizer {
 
 /// Converts single lines of text to lines of pieces or ids and back, as encode_lines() and decode_lines() do for whole
 /// files. Immutable: any number of threads may call const functions.
+///
+///     const auto tokenizer = load_tokenizer("tokenizer.json");      // tokenizer_files.h
+///     const LineCoder coder(*tokenizer, LineFormat::kPieces);
+///     std::cout << coder.encode("Guten Morgen!") << '\n';           // "▁Guten ▁Morgen !", for example
 class LineCoder {
  public:
   /// `tokenizer` must outlive the object. `format` must be kPieces or kIds. Throws Error{kUnsupported} like

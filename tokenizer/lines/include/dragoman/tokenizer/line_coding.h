@@ -47,6 +47,11 @@ struct LineCodingOptions {
 /// standard input), in order. A CR before LF is kept as a character. A space in a piece is written as a word mark.
 /// Memory is limited to a few blocks of lines. Does not commit `output`.
 ///
+///     const auto tokenizer = load_tokenizer("tokenizer.json");      // tokenizer_files.h
+///     core::OutputFile output("train.pieces.de");
+///     encode_lines(*tokenizer, "train.de", output, {.threads = 4});
+///     output.commit();
+///
 /// Throws Error{kUnsupported} for kPieces if a piece contains a line feed, or looks like another piece because of the
 /// word mark, since the line could not be decoded. Throws Error{kInterrupted} if `stop` is requested; lines finished by
 /// then are written. If a line cannot be encoded, throws the tokenizer's error with the file and line as a prefix.

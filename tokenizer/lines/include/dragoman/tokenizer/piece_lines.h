@@ -14,6 +14,11 @@ namespace dragoman::tokenizer {
 
 /// Reads and writes lines of pieces in the format of encode_lines() and decode_lines(). Immutable: any number of
 /// threads may call const functions. The tokenizer must outlive it.
+///
+///     const auto tokenizer = load_tokenizer("tokenizer.json");      // tokenizer_files.h
+///     const PieceLines lines(*tokenizer);
+///     const std::string line = lines.write(tokenizer->encode("Guten Morgen!"));
+///     const std::string text = lines.decode(line);
 class PieceLines {
  public:
   /// Throws Error{kUnsupported} if a piece contains a line feed, or if a line would show it as another piece.

@@ -7,7 +7,10 @@ namespace dragoman::tokenizer {
 
 /// Returns SentencePiece's character map (SentencePieceNormalization::character_map) with the given name: "nmt_nfkc",
 /// "nfkc", "nmt_nfkc_cf", "nfkc_cf", or "identity", which is empty. It normalises texts as SentencePiece does. Takes
-/// some tenths of a second. Throws Error{kInvalidArgument} for another name.
+/// some tenths of a second. Throws Error{kInvalidArgument} for another name. Thread-safe.
+///
+///     const LearnUnigramOptions options{     // learn_unigram_options.h
+///         .normalization = {.name = "nmt_nfkc", .character_map = make_character_map("nmt_nfkc")}};
 std::string make_character_map(std::string_view name);
 
 /// Returns the character map for rules in the format of spm_train's --normalization_rule_tsv. Each line has the code

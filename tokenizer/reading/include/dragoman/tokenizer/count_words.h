@@ -35,6 +35,10 @@ struct CountSummary {
 /// gzip and Zstandard are detected, and "-" is standard input. Words are separated by spaces and line ends; a CR before
 /// LF belongs to the line end.
 ///
+///     core::OutputFile output("train.counts");
+///     const CountSummary summary = count_words({"train.de", "train.en"}, output, {.min_count = 1});
+///     output.commit();
+///
 /// Each line is `COUNT<TAB>WORD<LF>`. Lines are sorted by the words' bytes, and no word occurs twice. There is no
 /// header, so `sort -m` can merge such files. The word ends at the LF and may contain any other byte except a space:
 /// tabs, CR, NUL, and invalid UTF-8.

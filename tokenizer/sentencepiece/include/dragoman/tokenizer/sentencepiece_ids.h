@@ -46,6 +46,10 @@ struct RenumberedModel {
 /// list. Pieces of `model` keep their scores, and their types unless the list specifies others. Normalisation and all
 /// other data are kept to the byte.
 ///
+///     const std::string model = core::read_file("source.spm");                                     // core/file.h
+///     const RenumberedPieces list{.pieces = {{"<s>"}, {"<unk>"}, {"</s>"}, {"▁Haus"}}, .unknown = 1};
+///     core::write_file("renumbered.spm", renumber_sentencepiece(model, list, "source.spm").model);
+///
 /// A BPE model merges any two neighbours whose text is a piece, even an unused one. If that could produce a piece that
 /// `model` lacks, the piece becomes a control piece instead, which decodes to nothing.
 ///

@@ -46,7 +46,12 @@ struct UnigramDefinition {
 /// and the decoded text are the same, so ill-formed UTF-8 is read as U+FFFD. The unknown and the control pieces are
 /// special.
 ///
-/// Modes other than kExact and kSample need merges and throw Error{kUnsupported}.
+///     const auto definition = std::get<UnigramDefinition>(read_any_tokenizer_file("source.spm"));
+///     const UnigramTokenizer tokenizer(definition, "source.spm");     // the function above is in tokenizer_files.h
+///     const std::vector<std::int32_t> ids = tokenizer.encode("Guten Morgen!");
+///
+/// Modes other than kExact and kSample need merges and throw Error{kUnsupported}. Immutable and thread-safe, like every
+/// Tokenizer. It owns its definition.
 class UnigramTokenizer final : public Tokenizer {
  public:
   /// Validates the definition and builds the tables. Error messages start with `name`. Throws Error{kBadInput}, and
