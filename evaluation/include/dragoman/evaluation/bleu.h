@@ -46,6 +46,8 @@ struct BleuOptions {
 ///     const std::vector<std::vector<std::string>> references{{"The cat sat on the mat."}};
 ///     corpus_bleu(hypotheses, references).value;    // 100
 ///
+/// Immutable and thread-safe, like every Metric.
+///
 /// Statistics: hypothesis length, length of the closest reference, matches [max_order], totals [max_order].
 class Bleu final : public Metric {
  public:

@@ -18,7 +18,9 @@ enum class BleuTokenizer {
 /// Returns the name in signatures and on the command line: "13a", "intl", "char", "none", "zh".
 std::string_view tokenizer_name(BleuTokenizer tokenizer);
 
-/// Returns the tokens of one segment (valid UTF-8), as sacreBLEU's tokenizer of that name produces them.
+/// Returns the tokens of one segment (valid UTF-8), as sacreBLEU's tokenizer of that name produces them. Thread-safe.
+///
+///     const std::vector<std::string> tokens = tokenize("Good morning!", BleuTokenizer::k13a);     // Good, morning, !
 std::vector<std::string> tokenize(std::string_view segment, BleuTokenizer tokenizer);
 
 }  // namespace dragoman::evaluation

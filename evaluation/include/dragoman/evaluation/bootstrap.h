@@ -17,6 +17,13 @@ Confidence confidence_interval(std::vector<double> values);
 /// Returns the p-value of "the difference between the two systems is due to the choice of segments": the paired
 /// bootstrap test, as sacreBLEU's --paired-bs computes it. Throws Error{kInvalidArgument} unless both statistics are of
 /// the same segments and metric.
+///
+///     const Bleu metric;                                            // bleu.h
+///     const std::vector<std::vector<std::string>> references{{"The cat sat.", "It slept."}};
+///     const std::vector<std::string> first{"The cat sat.", "It sleeps."};
+///     const std::vector<std::string> second{"A cat sat.", "It slept."};
+///     const double p = paired_bootstrap(metric, count_segments(metric, first, references),
+///                                       count_segments(metric, second, references));
 double paired_bootstrap(const Metric& metric, const SegmentStatistics& baseline, const SegmentStatistics& system,
                         const BootstrapOptions& options = {});
 

@@ -22,6 +22,12 @@ struct ChrfOptions {
 /// chrF (Popović, WMT 2015) and chrF++ (Popović, WMT 2017) as sacreBLEU computes them. With several references, the one
 /// with the best F-score counts.
 ///
+///     const std::vector<std::string> hypotheses{"The cat sat on the mat."};
+///     const std::vector<std::vector<std::string>> references{{"The cat sat on a mat."}};
+///     std::cout << corpus_chrf(hypotheses, references, {.word_order = 2}).text();     // chrF2++|...
+///
+/// Immutable and thread-safe, like every Metric.
+///
 /// Statistics: for each order, characters before words, {hypothesis n-grams, reference n-grams, matches}.
 class Chrf final : public Metric {
  public:

@@ -14,6 +14,8 @@ inline constexpr const char* kDebianIpaDictionary = "/var/lib/mecab/dic/ipadic-u
 /// dictionaries have their number of words in the name. Debian's has one word more (令和), so it is
 /// "ja-mecab-0.996-392127".
 ///
+///     const Bleu metric({.other_tokenizer = make_mecab_tokenizer()});
+///
 /// Throws Error{kUnsupported} if the library libmecab.so.2 is not installed, and Error{kIo} if the folder cannot be
 /// opened as a dictionary in UTF-8. The tokenizer throws Error{kBadInput} for a segment of more than 16 KiB, since
 /// MeCab's time grows with the square of a run of letters.

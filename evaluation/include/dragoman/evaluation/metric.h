@@ -14,6 +14,13 @@ namespace dragoman::evaluation {
 
 /// An evaluation metric, defined by two pure functions: one from a segment to statistics, and one from summed
 /// statistics to a score. Objects are immutable, so any number of threads may share one.
+///
+///     const Bleu bleu;                                              // bleu.h
+///     const Metric& metric = bleu;
+///     const std::vector<std::string> hypotheses{"The cat sat on the mat."};
+///     const std::vector<std::vector<std::string>> references{{"The cat sat on a mat."}};
+///     const Score score = corpus_score(metric, hypotheses, references, BootstrapOptions{.samples = 100});
+///     std::cout << score.text() << '\n';
 class Metric {
  public:
   virtual ~Metric();

@@ -41,6 +41,14 @@ struct PairedResult {
 /// Compares each system with the first one, the baseline, as sacreBLEU's --paired-bs and --paired-ar do. The random
 /// numbers for a seed are the same, so scores and p-values are equal to sacreBLEU's.
 ///
+///     const Bleu metric;                                            // bleu.h
+///     const std::vector<std::vector<std::string>> references{{"The cat sat.", "It slept."}};
+///     const std::vector<std::string> baseline{"The cat sat.", "It sleeps."};
+///     const std::vector<std::string> system{"A cat sat.", "It slept."};
+///     const std::vector<SegmentStatistics> systems{count_segments(metric, baseline, references),
+///                                                  count_segments(metric, system, references)};
+///     std::cout << paired_test(metric, systems).back().p_value.value();
+///
 /// `systems` holds at least two sets of statistics, of the same segments and metric. Returns one result for each
 /// system, in order. Throws Error{kInvalidArgument} if the systems do not match or if `samples` is 0.
 std::vector<PairedResult> paired_test(const Metric& metric, std::span<const SegmentStatistics> systems,

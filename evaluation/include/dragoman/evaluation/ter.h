@@ -19,6 +19,12 @@ struct TerOptions {
 /// Translation edit rate (Snover et al., AMTA 2006) as sacreBLEU and Tercom compute it. Edits are insertions,
 /// deletions, substitutions and shifts of phrases; they are found by greedy search within Tercom's limits.
 ///
+///     const std::vector<std::string> hypotheses{"The cat sat on the mat."};
+///     const std::vector<std::vector<std::string>> references{{"The cat sat on a mat."}};
+///     std::cout << corpus_ter(hypotheses, references).text();     // TER|...
+///
+/// Immutable and thread-safe, like every Metric.
+///
 /// Statistics: the smallest number of edits to any reference, the mean reference length.
 class Ter final : public Metric {
  public:

@@ -18,6 +18,12 @@ struct TextFile {
 TextFile read_text_file(const std::filesystem::path& path, const std::stop_token& stop = {});
 
 /// Throws Error{kBadInput} that names both files and their numbers of lines unless these are equal.
+///
+///     const TextFile hypothesis = read_text_file("translations.en");
+///     const TextFile reference = read_text_file("valid.en");
+///     check_parallel(hypothesis, reference);
+///     const std::vector<std::vector<std::string>> references{reference.lines};
+///     std::cout << corpus_bleu(hypothesis.lines, references).text() << '\n';     // bleu.h
 void check_parallel(const TextFile& hypothesis, const TextFile& reference);
 
 }  // namespace dragoman::evaluation
