@@ -29,6 +29,11 @@ struct TextProfile {
 using Script = std::uint8_t;
 
 /// Returns the counts of a text in UTF-8. An ill-formed sequence counts as a control character.
+///
+///     const TextProfile profile = profile_of("Guten Morgen, 2 Kaffee!");
+///     std::cout << profile.words << ' ' << profile.digits;     // 4 1
+///
+/// The functions of this header are thread-safe.
 TextProfile profile_of(std::string_view text);
 
 /// Returns the script with the most letters, or 0 if there are no letters. A tie goes to the smallest script number.

@@ -76,6 +76,13 @@ struct SideProfile {
 };
 
 /// Decides whether to drop a pair, independently of all other pairs. Thread-safe.
+///
+///     const PairFilter filter({.maximum_ratio = 3}, {}, {});
+///     const std::string source = "Guten Morgen!";
+///     const std::string target = "Good morning!";
+///     const std::optional<Reason> reason =
+///         filter.judge(source, filter.source_profile(source), target, filter.target_profile(target));
+///     std::cout << (reason ? name_of(*reason) : "kept");
 class PairFilter {
  public:
   /// The counters are needed only for kPieces.

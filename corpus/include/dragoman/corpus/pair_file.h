@@ -107,9 +107,9 @@ class PairParser {
 /// Reads a PairFile from beginning to end.
 ///
 ///     PairReader reader({.source = "train.de", .target = "train.en"});
-///     for (ParsedPair pair; reader.next(pair);) train(pair.source, pair.target);
+///     for (ParsedPair pair; reader.next(pair);) std::cout << pair.source << '\t' << pair.target << '\n';
 ///
-/// One thread at a time.
+/// Compressed files are recognised by content. One thread at a time.
 class PairReader {
  public:
   /// Opens the files. Throws like core::InputFile.

@@ -12,7 +12,8 @@ namespace dragoman::corpus {
 /// The largest length in each bucket of a histogram. One more bucket holds longer texts.
 inline constexpr std::array<std::uint64_t, 12> kLengthBuckets = {0, 2, 5, 10, 15, 20, 30, 40, 60, 80, 120, 250};
 
-/// Sums over texts. They do not depend on the order in which texts are added.
+/// Sums over texts. They do not depend on the order in which texts are added. Plain values: one thread at a time
+/// may change them.
 struct SideStatistics {
   std::uint64_t words = 0;
   std::uint64_t characters = 0;

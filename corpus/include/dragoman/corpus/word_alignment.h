@@ -36,6 +36,12 @@ Links symmetrize(const Links& forward, const Links& backward, Symmetrization how
 std::string to_pharaoh(const Links& links);
 /// Parses a Pharaoh line. Returns the links sorted and unique. Throws Error{kBadInput} that quotes the first word that
 /// is not a link or whose numbers are not below the sizes.
+///
+///     const Links forward = parse_pharaoh("0-0 1-1", /*source_size=*/2, /*target_size=*/3);
+///     const Links backward = parse_pharaoh("0-0 1-2", 2, 3);
+///     std::cout << to_pharaoh(symmetrize(forward, backward, Symmetrization::kUnion));     // 0-0 1-1 1-2
+///
+/// The functions of this header are thread-safe.
 Links parse_pharaoh(std::string_view line, std::int64_t source_size, std::int64_t target_size);
 
 }  // namespace dragoman::corpus
