@@ -30,7 +30,9 @@ struct ExportFormat {
   void (*write)(const ExportedModel& model, const std::filesystem::path& output);
 };
 
-/// Returns all formats, in the order of lists for users.
+/// Returns all formats, in the order of lists for users. plugins::export_model() writes a model in one of them.
+///
+///     for (const ExportFormat& format : export_formats()) std::cout << format.name << ": " << format.summary << '\n';
 const std::vector<ExportFormat>& export_formats();
 /// Returns nullptr if there is no format of this name.
 const ExportFormat* find_export_format(std::string_view name);

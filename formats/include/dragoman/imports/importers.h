@@ -12,6 +12,9 @@
 namespace dragoman::imports {
 
 /// Returns the library's importers for models of other toolkits, in the order of lists for users.
+///
+///     for (const formats::ModelImporter& importer : built_in_importers())
+///       std::cout << importer.name << ": " << importer.summary << '\n';
 std::vector<formats::ModelImporter> built_in_importers();
 
 /// A kind of tokenizer that imported models need and the tokenizer library lacks.

@@ -11,6 +11,8 @@ namespace dragoman::formats {
 ///
 /// Throws Error{kBadInput} that names the file and the tensor if names or shapes differ, and Error{kUnsupported} for
 /// weights that are not floats: average before quantising.
+///
+///     average_parameters({"update-9000.safetensors", "update-10000.safetensors"}, "mean.safetensors");
 void average_parameters(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& output);
 
 /// Writes a model folder with the mean of the weights of several model folders. Their config.json and tokenizers must

@@ -25,6 +25,8 @@ enum class UnlistedFiles : std::uint8_t { kRefuse, kAllow };
 ///
 /// Throws Error{kBadInput} that names every file that is missing, unlisted or different (with expected and actual sum),
 /// or SHA256SUMS itself if it is missing. Throws Error{kIo} if a file cannot be read.
+///
+///     for (const std::string& name : verify_checksums("models/de-en")) std::cout << name << ": OK\n";
 std::vector<std::string> verify_checksums(const std::filesystem::path& folder,
                                           UnlistedFiles unlisted = UnlistedFiles::kRefuse);
 /// Verifies a folder if it has sums, with unlisted files allowed. Call it before a new folder is written from this one,

@@ -36,6 +36,11 @@ struct LanguageTags {
 };
 
 /// The tags of a multilingual model: for each language, and for every sentence.
+///
+///     const ModelConfig config = load_model_config("models/many-en");        // model_folder.h
+///     const SequenceTags tags = config.languages.tags("deu_Latn", "eng_Latn");
+///
+/// A plain value, which may be read by any number of threads.
 struct LanguageTable {
   /// More languages are treated as damage.
   static constexpr std::size_t kMaxLanguages = 10000;

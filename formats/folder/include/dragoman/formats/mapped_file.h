@@ -6,7 +6,12 @@
 
 namespace dragoman::formats {
 
-/// A regular file that is mapped read-only.
+/// A regular file that is mapped read-only, from the constructor to the destructor.
+///
+///     const MappedFile file("model.safetensors");
+///     std::cout << file.bytes().size();
+///
+/// Thread-safe. The file must not be truncated in the meantime: reading beyond its new end raises SIGBUS.
 class MappedFile {
  public:
   /// Throws Error{kIo} that names the file.

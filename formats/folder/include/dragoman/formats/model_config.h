@@ -44,7 +44,11 @@ std::unique_ptr<tokenizer::Tokenizer> open_built_in_tokenizer(const tokenizer::T
                                                               const std::string& where);
 
 /// A model without its tokenizers and the values of its parameters. A model folder stores it in config.json; importers
-/// read it from the files of other toolkits.
+/// read it from the files of other toolkits. load_model_config() (model_folder.h) reads a folder.
+///
+///     const core::Json json = core::load_json("models/de-en/config.json");
+///     const ModelConfig config = read_model_config(json, "models/de-en/config.json");
+///     std::cout << config.model_type << ' ' << config.sequences.target_vocabulary;
 struct ModelConfig {
   /// Version 2 added `compute`, `tokenizer` and `decoding`, version 3 added `languages`. A configuration is written in
   /// the oldest version that can express it.

@@ -90,6 +90,9 @@ ModelConfig load_model_config(const std::filesystem::path& folder);
 /// The configuration and, if requested, the tokenizers have been read and checked against each other. Weights are not
 /// read. Code that has the factories builds the model: it looks up config().model_type, passes config() to the factory,
 /// and then calls load().
+///
+/// The folder may be replaced while it is open: files that are read later then come from the new folder. FolderState
+/// detects this. Threads and errors are as for OpenedModel.
 class ModelFolder final : public OpenedModel {
  public:
   /// Opens a folder with its tokenizers. Throws Error{kIo, kBadInput or kUnsupported} that names the faulty file, and
@@ -171,6 +174,10 @@ void require_replaceable(const std::filesystem::path& path);
 ///
 /// Throws like require_replaceable(), and Error{kInvalidArgument} for a tokenizer that is not a tokenizer.json and does
 /// not name another kind.
+///
+///     void save(const nn::Seq2SeqModel& model, const tokenizer::TokenizerSpec& tokenizer) {
+///       write_model_folder("models/de-en", {.model_type = "transformer", .model = &model, .tokenizer = tokenizer});
+///     }
 void write_model_folder(const std::filesystem::path& path, const ModelFolderContent& content);
 
 /// A snapshot of a folder's configuration and sums, for commands that take long between reading and writing a folder.

@@ -16,7 +16,10 @@ namespace dragoman::formats {
 using ModelImporterFactory =
     std::function<std::unique_ptr<OpenedModel>(const std::filesystem::path& path, core::OptionReader& own)>;
 
-/// An importer, which opens the models of another toolkit.
+/// An importer, which opens the models of another toolkit. Plugins register importers with plugins::Registrar::add().
+///
+/// Its functions may be called from several threads at the same time. The files are untrusted: the functions check
+/// everything and throw Error{kBadInput} that names file, place and reason.
 struct ModelImporter {
   std::string name;  ///< the name for `convert --from`
   std::string summary;
@@ -47,6 +50,10 @@ std::unique_ptr<OpenedModel> open_with(const ModelImporter& importer, const std:
 
 /// Opens a model folder without its tokenizers, or a model that an importer recognises, with the importer's default
 /// options. For any other path, the error states why it is not a model folder.
+///
+///     std::string type_of(const std::filesystem::path& path, std::span<const ModelImporter* const> importers) {
+///       return open_model(path, importers)->config().model_type;
+///     }
 std::unique_ptr<OpenedModel> open_model(const std::filesystem::path& path,
                                         std::span<const ModelImporter* const> importers);
 

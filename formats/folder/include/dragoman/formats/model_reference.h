@@ -38,6 +38,11 @@ struct ModelReference {
 ModelReference read_model_reference(const core::Json& json, const nn::SequenceSpec& sequences,
                                     const std::string& where);
 /// Reads the reference of a model folder, which must have one.
+///
+///     const ModelConfig config = load_model_config("models/de-en");                       // model_folder.h
+///     const ModelReference reference = load_model_reference("models/de-en", config.sequences);
+///     const auto weights = SafetensorsFile::open("models/de-en/model.safetensors");
+///     for (const std::string& name : find_changed_weights(reference, weights).names) std::cout << name << '\n';
 ModelReference load_model_reference(const std::filesystem::path& folder, const nn::SequenceSpec& sequences);
 /// Returns the content of the file, with one key per line.
 std::string to_text(const ModelReference& reference);

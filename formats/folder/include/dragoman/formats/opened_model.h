@@ -23,6 +23,11 @@ struct OpenedTokenizers {
 /// inspect, verify). ModelFolder is the implementation for model folders, and each importer has one for the files of
 /// its toolkit. No value of a parameter is read before load() or read() is called.
 ///
+///     ModelFolder folder("models/de-en");                          // model_folder.h
+///     OpenedModel& opened = folder;
+///     const OpenedTokenizers tokenizers = opened.open_tokenizers(open_built_in_tokenizer);
+///     std::cout << opened.config().model_type << ' ' << tokenizers.source->size();
+///
 /// The files come from outside: any fault in them is an Error{kBadInput} that names the file, the place and the reason.
 /// The const functions and load() are thread-safe. read() and finish() may be called by one thread at a time.
 class OpenedModel {

@@ -69,6 +69,14 @@ void read_parameter(const SafetensorsFile& file, const nn::Parameter& parameter,
 /// shaped tensors (the first few of each), and the keys of `configuration` (the model's config.json, if given) that
 /// specify another size. The store is then unchanged. A matrix of the file may be I8 with scales, which must be finite
 /// and not negative. Throws Error{kUnsupported} for weights of any other type that is not a float.
+///
+///     void copy(const nn::ParameterStore& from, nn::ParameterStore& to) {
+///       save_parameters("copy.safetensors", from);
+///       load_parameters("copy.safetensors", to);
+///     }
+///
+/// A mapped file stays open as long as the store. Functions that write a store must not run concurrently with others on
+/// the same store.
 void load_parameters(const std::filesystem::path& path, nn::ParameterStore& store, const LoadOptions& options = {},
                      const core::Json* configuration = nullptr);
 

@@ -36,7 +36,8 @@ std::string describe_shape(std::span<const std::int64_t> shape);
 /// A safetensors file (https://github.com/huggingface/safetensors, "Format"), mapped read-only.
 ///
 ///     const auto file = SafetensorsFile::open("model.safetensors");
-///     for (const StoredTensor& stored : file.tensors()) print(stored.name, describe_shape(stored.shape));
+///     for (const StoredTensor& stored : file.tensors())
+///       std::cout << stored.name << ' ' << describe_shape(stored.shape) << '\n';
 ///
 /// Opening reads only the header and validates all of it: its length (at most 100 MB, as in the reference
 /// implementation), JSON, types and shapes. The tensors must fill the data area without overlaps or gaps, and the file
@@ -90,6 +91,11 @@ struct TensorSpec {
 /// The file gets its name at finish() and not before (see core::OutputFile). The header is padded with spaces to 8
 /// bytes, and wider types must come first, so that every tensor is aligned to its type. In the order of the reference
 /// implementation (wider types first, then by name), the bytes equal its output.
+///
+///     std::array<float, 2> values{1, 2};
+///     SafetensorsWriter writer("bias.safetensors", {{.name = "bias", .shape = {2}}});
+///     writer.write({.data = values.data(), .rows = 1, .cols = 2, .stride = 2});
+///     writer.finish();
 class SafetensorsWriter {
  public:
   /// Throws Error{kInvalidArgument} for duplicate names, the name "__metadata__", a negative dimension, or a wider type
