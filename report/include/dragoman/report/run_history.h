@@ -67,6 +67,11 @@ RunHistory read_run(const std::filesystem::path& folder);
 
 /// Returns a self-contained HTML page, with style, script and data. All text of runs is embedded as data, never as
 /// markup.
+///
+///     const std::vector<RunHistory> runs{read_run("runs/base"), read_run("runs/deep")};
+///     core::write_file("report.html", to_html(runs, "0.2.0"));     // core/file.h
+///
+/// The functions of this header are thread-safe. They keep nothing open.
 std::string to_html(const std::vector<RunHistory>& runs, std::string_view version);
 
 }  // namespace dragoman::report
