@@ -15,6 +15,16 @@ namespace dragoman::autograd {
 
 /// Records the ops of one step in the order in which they ran. It knows no op: a record is a closure in the host's step
 /// memory. Belongs to one thread; valid until the context's next step.
+///
+///     Variable square(Context& context, const Variable& x, const Tensor& gradient_of_square) {
+///       Tape tape;
+///       training_mode(context).set_tape(&tape);
+///       const Variable y = ops::multiply(context, x, x);                // ops/elementwise.h
+///       seed_gradient(context, y, gradient_of_square);
+///       tape.backward(context);                                         // writes x.gradient
+///       training_mode(context).set_tape(nullptr);
+///       return y;
+///     }
 class Tape {
  public:
   /// The gradients of an op's results: one, two or none.

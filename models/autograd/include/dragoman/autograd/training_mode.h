@@ -19,6 +19,12 @@ class Tape;
 /// context.
 ///
 /// Trainers set it. Ops and models read it through the functions below and through tape.h.
+///
+///     void begin_update(Context& context, std::uint64_t update) {
+///       TrainingMode& mode = training_mode(context);
+///       mode.set_training(true);                                        // dropout applies
+///       mode.set_random(/*seed=*/1, update);
+///     }
 class TrainingMode final : public tensor::ContextExtension {
  public:
   static constexpr tensor::ExtensionSlot kSlot{0};

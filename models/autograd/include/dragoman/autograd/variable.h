@@ -33,7 +33,8 @@ struct Gradient {
   static constexpr std::int64_t kNoRecord = std::numeric_limits<std::int64_t>::max();
 };
 
-/// A value and, if needed, its gradient. Trivially copyable; ops take and return variables.
+/// A value and, if needed, its gradient. Trivially copyable; ops take and return variables. It owns neither: step
+/// memory, a ParameterStore or the caller does.
 struct Variable {
   Tensor value{};
   Gradient* gradient = nullptr;

@@ -99,6 +99,10 @@ Collective::Room room_of(std::span<T> values) noexcept {
 /// Creates a job whose processes are threads of this process, for tests and experiments on one machine. Returns the
 /// object of each rank, for one thread each. Destroying an object without close() simulates the death of a process. An
 /// exchange copies from the memory of one rank to another, and returns when both have called it.
+///
+///     const auto ranks = make_threads(2);
+///     const std::jthread other([&] { ranks[1]->broadcast_text("ignored"); });
+///     std::cout << ranks[0]->broadcast_text("hello");
 std::vector<std::unique_ptr<Collective>> make_threads(int size);
 /// Creates a job of one process.
 std::unique_ptr<Collective> make_single();

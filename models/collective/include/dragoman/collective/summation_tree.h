@@ -31,6 +31,13 @@ std::vector<TreeNode> covering_nodes(LeafRange range);
 
 /// Sums by the tree. It takes the values of adjacent subtrees from left to right, and adds two of them as soon as they
 /// are the halves of a subtree. `Value` is a cheap handle of a value or buffer.
+///
+///     TreeSummation<double> sum;
+///     const auto add = [](double left, double right) { return left + right; };
+///     for (std::int64_t leaf = 0; leaf < 3; ++leaf) sum.push({.level = 0, .index = leaf}, 0.5, add);
+///     std::cout << sum.finish(add);     // (0.5 + 0.5) + 0.5
+///
+/// One thread at a time.
 template <class Value>
 class TreeSummation {
  public:

@@ -62,7 +62,13 @@ class PlacedTreeSum {
 };
 
 /// A PlacedTreeSum of values in host memory. It keeps its scratch memory, so sums of equal lengths allocate nothing.
-/// One thread at a time.
+///     void sum(Collective& ranks, std::span<float> gradients) {     // one leaf for each process
+///       const std::array parts{gradients};
+///       TreeSum add(ranks);
+///       add(ranks.size(), std::span<const std::span<float>>(parts), gradients);
+///     }
+///
+/// One thread at a time. The collective must outlive the object.
 class TreeSum {
  public:
   explicit TreeSum(Collective& collective) : collective_(&collective) {}

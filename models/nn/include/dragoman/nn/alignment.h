@@ -15,7 +15,8 @@ struct AlignmentHeads {
   int heads = 1;
 };
 
-/// The attention weights that a decoder state keeps from one decode() call, if requested, and reads on the host.
+/// The attention weights that a decoder state keeps from one decode() call, if requested, and reads on the host. Part
+/// of WholeState and PooledState; belongs to the thread of the state.
 class KeptAttention {
  public:
   void request(const AlignmentHeads& heads) noexcept { request_ = heads; }

@@ -10,6 +10,11 @@ namespace dragoman::nn {
 
 /// A computed table that is neither trained nor saved, such as sinusoidal positions. It is created on first use, in the
 /// memory and float type of the calling context. There is one copy, because a model lives on one device. Thread-safe.
+///
+///     Variable scaled(Context& context, const Variable& x) {            // parameters.h
+///       static const Constant halves(1, 1, [] { return std::vector<double>{0.5}; });
+///       return ops::multiply(context, x, Variable{halves.on(context)});
+///     }
 class Constant {
  public:
   /// `values()` returns the table row by row, [rows, cols].

@@ -28,6 +28,19 @@ struct RowStateId {
 ///   ancestors, so reordering beams copies indices and never keys or values.
 /// - memories: keys and values of cross-attention, computed once per sentence and shared by its hypotheses.
 /// - row states: one row per hypothesis (a recurrent cell), gathered by parent at each step.
+///
+///     class Layer {
+///      public:
+///       Layer(StateLayout& layout, std::int64_t width) : history_(layout.add_history(width)) {}
+///       Variable operator()(Context& context, const Variable& x, DecoderState& state) const {
+///         return state.attend_history(context, history_, x, x, x, /*heads=*/8, /*dropout=*/0);
+///       }
+///
+///      private:
+///       HistoryId history_;
+///     };
+///
+/// Built by one thread and read-only afterwards.
 class StateLayout {
  public:
   /// Adds a history with keys and values of this width.

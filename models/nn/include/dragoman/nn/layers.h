@@ -8,6 +8,12 @@ namespace dragoman::nn {
 
 /// A linear layer: y = activation(x W^T + b). W [outputs, inputs] is the parameter `<scope>.weight`, b [outputs]
 /// `<scope>.bias`.
+///
+///     ParameterStore store;
+///     const Linear layer(Scope(store) / "layer", /*inputs=*/512, /*outputs=*/2048);     // layer.weight, layer.bias
+///
+/// A layer refers to parameters of the store, which must outlive it. Layers of this header are immutable: threads may
+/// share them, each with its own context.
 class Linear {
  public:
   struct Options {

@@ -75,6 +75,13 @@ struct PrepareOptions {
 
 /// Owns the parameters of one model in the order of their construction. Names are unique dotted paths. Changes are not
 /// thread-safe; afterwards any number of threads may read the store.
+///
+///     ParameterStore store;
+///     Parameter& bias = Scope(store).vector("bias", 512, Initialiser::constant(0));
+///     store.allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);
+///     store.initialise(/*seed=*/1);
+///
+/// The device memory must outlive the store, and the store the layers of its model.
 class ParameterStore {
  public:
   ParameterStore() = default;
@@ -174,8 +181,17 @@ class ParameterStore {
 /// The place where a layer registers its parameters: a store and a dotted prefix. Layers take a Scope in their
 /// constructor, so a model consists of plain members:
 ///
-///     class FeedForward {
-///       FeedForward(Scope scope, int d, int inner) : in_(scope / "in", d, inner), out_(scope / "out", inner, d) {}
+///     class Block {
+///      public:
+///       Block(const Scope& scope, int d, int inner) : in_(scope / "in", d, inner), out_(scope / "out", inner, d) {}
+///       Variable operator()(Context& context, const Variable& x) const {
+///         return out_(context, in_(context, x, ops::Activation::kRelu));
+///       }
+///
+///      private:
+///       Linear in_;                                                     // layers.h
+///       Linear out_;
+///     };
 class Scope {
  public:
   explicit Scope(ParameterStore& store, std::string prefix = {}) : store_(&store), prefix_(std::move(prefix)) {}

@@ -17,10 +17,18 @@ namespace dragoman::nn {
 /// The state of stepping, for decoding loops. Sentences can be admitted and released at any time. Each step extends any
 /// set of hypotheses of the admitted sentences by one or more tokens.
 ///
-///     state.admit(context, source_offsets, slots);
-///     state.store_memories(context, model.memories(context, encoding));
-///     state.set_rows(rows);
-///     model.decode(context, next, state);
+///     Decoding first_step(Context& context, const Seq2SeqModel& model, const RaggedTokens& source,
+///                         const RaggedTokens& next, PooledState& state) {
+///       std::vector<std::int32_t> slots(source.offsets.size() - 1);
+///       state.admit(context, source.offsets, slots);
+///       state.store_memories(context, model.memories(context, model.encode(context, source)));
+///       std::vector<RowRef> rows;
+///       for (const std::int32_t slot : slots) rows.push_back({.slot = slot});
+///       state.set_rows(rows);
+///       return model.decode(context, next, state);
+///     }
+///
+/// Belongs to one thread. The context's device memory must outlive it.
 ///
 /// Keys and values are kept in the context's float type if weights are multiplied in fp32. Otherwise they are rounded
 /// to fp16 or bf16 (docs/concepts/numerics.md). Memory comes from the context's device and is reused, so the steps of a

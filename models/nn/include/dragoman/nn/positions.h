@@ -21,7 +21,9 @@ const std::vector<std::pair<std::string_view, PositionKind>>& position_kinds();
 /// The base in all known published models.
 inline constexpr double kPositionBase = 10000;
 
-/// Returns rows 0 .. count-1 of a sinusoidal encoding, row-major [count, width]. `width` must be even.
+/// Returns rows 0 .. count-1 of a sinusoidal encoding, row-major [count, width]. `width` must be even. Thread-safe.
+///
+///     const auto table = sinusoidal_positions(PositionKind::kInterleaved, /*count=*/512, /*width=*/256);
 std::vector<double> sinusoidal_positions(PositionKind kind, std::int64_t count, std::int64_t width,
                                          double base = kPositionBase);
 

@@ -60,6 +60,16 @@ struct EmbeddingTables {
 /// state entries in their constructor, and implement the run_* functions with ops and layers. They name no device,
 /// dtype or thread, and the same code serves teacher forcing and stepping. After loading or initialising, const calls
 /// on different contexts may run concurrently.
+///
+///     Decoding teacher_forcing(Context& context, const Seq2SeqModel& model, const RaggedTokens& source,
+///                              const RaggedTokens& target) {
+///       const Encoding encoding = model.encode(context, source);
+///       const std::vector<KeyValue> memories = model.memories(context, encoding);
+///       WholeState state(memories, encoding.offsets);                   // whole_state.h
+///       return model.decode(context, target, state);
+///     }
+///
+/// Results are in step memory of the context, and the model must outlive them.
 class Seq2SeqModel {
  public:
   explicit Seq2SeqModel(SequenceSpec spec) : spec_(spec) {}

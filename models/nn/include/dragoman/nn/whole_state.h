@@ -19,7 +19,8 @@ struct AttentionGuide {
 };
 
 /// The state of teacher forcing: one row per sentence, whole targets in one decode() call. Gradients flow through
-/// memories and histories, so the state must live until the backward pass is over.
+/// memories and histories, so the state must live until the backward pass is over. Belongs to one thread. The example
+/// of Seq2SeqModel shows its use.
 class WholeState final : public DecoderState {
  public:
   /// `memories` (one for each MemoryId) and `source_offsets` (B + 1) must outlive the state. `type` is the type that

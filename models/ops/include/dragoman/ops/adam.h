@@ -41,6 +41,13 @@ inline constexpr KernelKey<void(Context&, const SumOfSquaresArguments&)> kSumOfS
 
 /// Applies one Adam step; `arguments.step` must have been uploaded. Error{kInvalidArgument} unless the shapes are
 /// equal.
+///
+///     void update(Context& context, const AdamArguments& state, std::int64_t number) {
+///       UpdateStep step;                                                // values.h
+///       step.step = number;
+///       step.learning_rate = 3e-4;
+///       adam(context, state, step);
+///     }
 void adam(Context& context, const AdamArguments& arguments);
 /// Uploads `step`, too. For steps that are not recorded.
 void adam(Context& context, AdamArguments arguments, const UpdateStep& step);

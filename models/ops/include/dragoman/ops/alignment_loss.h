@@ -46,6 +46,8 @@ struct AlignmentGoal {
   DeviceArray<double> gradient_scale{};
 };
 
+/// nn::WholeState::guide_attention() calls this op for one attention of a model.
+///
 /// Stores the loss of each query in `losses`, F64 [1, Tq], which the caller owns. If `weights` needs a gradient, the op
 /// computes it immediately and ends the graph, like cross_entropy_rows(). Error{kInvalidArgument} for links outside
 /// their sequence, for weights that already have a gradient, and for arguments of inconsistent sizes.

@@ -105,7 +105,8 @@ struct AttentionResult {
   Variable weights;  ///< AttentionArguments::probabilities, or empty
 };
 
-/// Observes each attention() of a context, so that the attention of any model can be read without the model's help.
+/// Observes each attention() of a context, so that the attention of any model can be read without the model's help. The
+/// caller owns it and removes it from the context before it is destroyed.
 class AttentionObserver {
  public:
   virtual ~AttentionObserver() = default;
@@ -130,6 +131,10 @@ std::vector<std::int64_t> weight_offsets(std::span<const std::int32_t> q_offsets
                                          std::span<const std::int32_t> k_offsets, int heads);
 
 /// Computes attention. `bias` may be empty.
+///
+///     Variable self_attention(Context& context, const std::array<Variable, 3>& qkv, const Offsets& offsets) {
+///       return attention(context, qkv[0], qkv[1], qkv[2], offsets, offsets, {.heads = 8, .causal = true}).output;
+///     }
 ///
 /// If a gradient is recorded, the weights are either kept or recomputed, if the device has kernels for that.
 /// `keep_weights` forces them to be kept and returns them. A gradient that the caller then gives to the weights flows

@@ -36,6 +36,12 @@ inline std::uint64_t random_stream(const RandomState& random) {
 }
 
 /// Returns x itself unless the context is in training mode and rate > 0. Requires 0 <= rate < 1.
+///
+///     Variable noisy(Context& context, const Variable& x) {
+///       autograd::training_mode(context).set_training(true);            // autograd/training_mode.h
+///       autograd::training_mode(context).set_random(/*seed=*/1, /*step=*/1);
+///       return dropout(context, x, 0.1);
+///     }
 Variable dropout(Context& context, const Variable& x, double rate);
 
 /// Returns the rate that applies in this context, which is 0 outside training. Error{kInvalidArgument} unless 0 <= rate

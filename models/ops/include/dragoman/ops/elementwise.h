@@ -69,6 +69,12 @@ inline constexpr KernelKey<void(Context&, const ActivationBackwardArguments&)> k
     "activation_backward"};
 
 /// Returns a + b. Error{kInvalidArgument} unless the shapes are equal.
+///
+///     Variable mean_of(Context& context, const Variable& a, const Variable& b) {
+///       return scale(context, add(context, a, b), 0.5);
+///     }
+///
+/// Like every op, it returns a result in step memory and belongs to the context's thread.
 Variable add(Context& context, const Variable& a, const Variable& b);
 /// Returns a * b, element by element. Error{kInvalidArgument} unless the shapes are equal.
 Variable multiply(Context& context, const Variable& a, const Variable& b);

@@ -43,6 +43,10 @@ struct EmbeddingOptions {
 
 /// Looks up ids [T] in table [V, d] and returns [T, d]. `positions` [T] select rows of position_table [P, d], which may
 /// be empty. Error{kInvalidArgument} for an id or position outside its table.
+///
+///     Variable embed(Context& context, const std::vector<std::int32_t>& ids, const Variable& table) {
+///       return embedding(context, context.indices(ids), table, {}, {}, {.scale = 16});
+///     }
 Variable embedding(Context& context, const Indices& ids, const Weight& table, const Indices& positions,
                    const Variable& position_table, const EmbeddingOptions& options);
 inline Variable embedding(Context& context, const Indices& ids, const Variable& table, const Indices& positions,

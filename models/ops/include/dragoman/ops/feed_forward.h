@@ -20,6 +20,10 @@ inline constexpr KernelKey<void(Context&, const FeedForwardArguments&)> kFeedFor
 
 /// Returns linear(linear(x, in, in_bias, activation), out, out_bias). It uses the fused kernel if no gradient is
 /// recorded, both weights are packed and the device has the kernel.
+///
+///     Variable sub_layer(Context& context, const Variable& x, const Weight& in, const Weight& out) {
+///       return feed_forward(context, x, in, {}, Activation::kRelu, out, {});
+///     }
 Variable feed_forward(Context& context, const Variable& x, const Weight& in, const Variable& in_bias,
                       Activation activation, const Weight& out, const Variable& out_bias);
 

@@ -102,6 +102,8 @@ inline constexpr std::tuple kStepKernels{
 
 /// Calls visit(key) for each key of a list. Backends select the kernel of a key by its argument struct, so each key
 /// needs its own struct. std::get rejects a type that occurs twice.
+///
+///     for_each_key(kKernels, [](const auto& key) { std::cout << key.name << '\n'; });
 template <class... Keys, class Visitor>
 void for_each_key(const std::tuple<Keys...>& keys, Visitor&& visit) {
   (visit(std::get<Keys>(keys)), ...);

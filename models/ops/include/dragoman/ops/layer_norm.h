@@ -38,6 +38,10 @@ inline constexpr KernelKey<void(Context&, const LayerNormBackwardArguments&)> kL
 
 /// Returns the layer norm of each row of x, as in LayerNormArguments. Error{kInvalidArgument} unless gain and bias are
 /// [1, cols].
+///
+///     Variable normalised(Context& context, const Variable& x, const Variable& gain, const Variable& bias) {
+///       return layer_norm(context, x, gain, bias, /*epsilon=*/1e-5);
+///     }
 Variable layer_norm(Context& context, const Variable& x, const Variable& gain, const Variable& bias, double epsilon);
 /// y = x / sqrt(mean(x^2) + epsilon) * gain per row.
 Variable rms_norm(Context& context, const Variable& x, const Variable& gain, double epsilon);

@@ -57,6 +57,10 @@ inline constexpr KernelKey<void(Context&, const LinearBackwardArguments&)> kLine
 /// Returns activation(x * weight^T + bias), fused if the device has the kernel. The products of a plain weight and of
 /// its gradients are computed in the context's autograd::training_compute_type(). A gradient through a packed weight is
 /// an Error{kInvalidArgument}.
+///
+///     Variable layer(Context& context, const Variable& x, const Variable& weight, const Variable& bias) {
+///       return linear(context, x, Weight{weight}, bias, Activation::kRelu);
+///     }
 Variable linear(Context& context, const Variable& x, const Weight& weight, const Variable& bias,
                 Activation activation = Activation::kNone);
 /// Returns the result of linear() for a plain weight, composed of matmul, add_row and activate.

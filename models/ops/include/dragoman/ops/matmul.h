@@ -25,7 +25,11 @@ inline constexpr KernelKey<std::unique_ptr<PackedWeight>(Context&, const StoredM
     "pack_weight"};
 
 /// Returns a [M, K] times b [K, N]; if transpose_b, b is [N, K]. The products of the gradients are computed in the same
-/// type.
+/// type. Error{kInvalidArgument} for shapes that do not match.
+///
+///     Variable scores(Context& context, const Variable& queries, const Variable& keys) {
+///       return matmul(context, queries, keys, /*transpose_b=*/true);
+///     }
 Variable matmul(Context& context, const Variable& a, const Variable& b, bool transpose_b = false,
                 ComputeType type = ComputeType::kF32);
 

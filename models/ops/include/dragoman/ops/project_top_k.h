@@ -82,6 +82,10 @@ struct TopK {
 TopK project_top_k(Context& context, const Tensor& hidden, const Projection& projection,
                    const UploadedTopKOptions& options, const TopK& into = {});
 /// Uploads the options, too. For steps that are not recorded.
+///
+///     TopK best_five(Context& context, const Tensor& hidden, const Projection& output) {
+///       return project_top_k(context, hidden, output, TopKOptions{.k = 5});
+///     }
 TopK project_top_k(Context& context, const Tensor& hidden, const Projection& projection, const TopKOptions& options);
 TopK project_top_k_composite(Context& context, const Tensor& hidden, const Projection& projection,
                              const TopKOptions& options);

@@ -15,6 +15,13 @@ namespace dragoman::ops {
 /// the same ones are empty every time. The body is called up to twice. It must not own anything, and everything that it
 /// refers to must live until the backward pass is over. Without TrainingMode::recomputes() or a tape, the body is
 /// called once and recorded normally.
+///
+///     Variable checkpointed(Context& context, const Variable& x, const Variable& gain) {
+///       const auto body = [gain](Context& ctx, const std::array<Variable, 1>& inputs) {
+///         return std::array{multiply(ctx, inputs[0], gain)};            // elementwise.h
+///       };
+///       return recompute(context, std::array{x}, body)[0];
+///     }
 template <std::size_t n, class Body>
 std::array<Variable, n> recompute(Context& context, const std::array<Variable, n>& inputs, const Body& body);
 

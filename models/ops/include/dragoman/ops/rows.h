@@ -30,6 +30,10 @@ struct RoundToArguments {
 inline constexpr KernelKey<void(Context&, const RoundToArguments&)> kRoundTo{"round_to"};
 
 /// Returns the given rows of x in step memory; no gradient. The caller guarantees that each is a row of x or -1.
+///
+///     Tensor first_two(Context& context, const Tensor& x) {
+///       return gather_rows(context, x, context.upload_copy(std::span<const std::int32_t>(std::array{0, 1})));
+///     }
 Tensor gather_rows(Context& context, const Tensor& x, const DeviceIndices& rows);
 /// Replaces the given rows of y by the rows of x.
 void scatter_rows(Context& context, const Tensor& x, const DeviceIndices& rows, const Tensor& y);

@@ -23,6 +23,10 @@ Variable assemble(Context& context, std::int64_t rows, std::int64_t cols, std::s
 /// Splits the columns of x into `parts` equal views, for a fused projection (query, key and value from one GEMM). The
 /// gradients of the parts are views of x's gradient, so nothing is copied in either direction. Therefore the split must
 /// be the only consumer of x.
+///
+///     Variable keys_of(Context& context, const Variable& queries_keys_values) {
+///       return split_columns<3>(context, queries_keys_values)[1];
+///     }
 template <std::size_t parts>
 std::array<Variable, parts> split_columns(Context& context, const Variable& x);
 extern template std::array<Variable, 2> split_columns<2>(Context&, const Variable&);

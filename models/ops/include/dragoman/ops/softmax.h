@@ -24,6 +24,10 @@ struct SoftmaxBackwardArguments {
 inline constexpr KernelKey<void(Context&, const SoftmaxBackwardArguments&)> kSoftmaxBackward{"softmax_backward"};
 
 /// Returns the softmax of each row of x. For `causal_offset` see SoftmaxArguments.
+///
+///     Variable weights(Context& context, const Variable& scores) {
+///       return softmax(context, scores);
+///     }
 Variable softmax(Context& context, const Variable& x, std::int64_t causal_offset = -1);
 /// Returns the logarithm of the softmax of each row of x.
 Variable log_softmax(Context& context, const Variable& x);

@@ -98,6 +98,11 @@ LossSums sum_of(Context& context, const RowLosses& rows, std::span<const std::in
 /// Returns the number of rows that have a target.
 std::int64_t count_targets(std::span<const std::int32_t> targets);
 /// Calls cross_entropy_rows() and sum_of(), for steps that are not recorded.
+///
+///     double mean_loss(Context& context, const Variable& hidden, const Projection& output, const Indices& targets) {
+///       const LossSums sums = softmax_cross_entropy(context, hidden, output, targets, {.label_smoothing = 0.1});
+///       return sums.loss / static_cast<double>(sums.tokens);
+///     }
 LossSums softmax_cross_entropy(Context& context, const Variable& hidden, const Projection& projection,
                                const Indices& targets, const CrossEntropyOptions& options);
 

@@ -21,7 +21,8 @@ struct PrepareUpdateArguments {
 };
 inline constexpr KernelKey<void(Context&, const PrepareUpdateArguments&)> kPrepareUpdate{"prepare_update"};
 
-/// Runs the kernel. Error{kInvalidArgument} unless there is one plan and the sums of squares are [1, 1].
+/// Runs the kernel. Error{kInvalidArgument} unless there is one plan and the sums of squares are [1, 1]. Does not
+/// wait for the device.
 void prepare_update(Context& context, const PrepareUpdateArguments& arguments);
 
 }  // namespace dragoman::ops

@@ -64,7 +64,7 @@ struct ClipValuesArguments {
 };
 inline constexpr KernelKey<void(Context&, const ClipValuesArguments&)> kClipValues{"clip_values"};
 
-/// These functions check shapes: Error{kInvalidArgument}.
+/// Apply one update each, on the context's device. They check shapes: Error{kInvalidArgument}.
 void lion(Context& context, const LionArguments& arguments);
 void sgd(Context& context, const SgdArguments& arguments);
 void adafactor(Context& context, const AdafactorArguments& arguments);

@@ -12,6 +12,13 @@ namespace dragoman::runtime {
 
 /// The backends of this process and their devices. Thread-safe: backends and kernels may be added while other threads
 /// use existing ones. A backend stays registered for the lifetime of the runtime.
+///
+///     const Runtime runtime;
+///     const tensor::Device device = runtime.device("auto");
+///     const auto executor = core::make_executor(4);
+///     const auto context = runtime.make_context(device, *executor);
+///
+/// plugins::Host has a runtime to which plugins add their backends. The runtime must outlive the contexts.
 class Runtime {
  public:
   /// Registers the CPU and the reference backend.

@@ -69,6 +69,13 @@ DeviceMemory& host_memory();
 /// A bump allocator for step memory. reset() frees everything at once. It also joins the blocks of the previous step
 /// into one. So a step that repeats the previous one allocates nothing and gets the same addresses. Unused memory is
 /// poisoned under AddressSanitizer. Belongs to one thread.
+///
+///     Arena arena(host_memory());
+///     const Tensor x = arena.allocate(/*rows=*/2, /*cols=*/3, DType::kF32, Device::kCpu);
+///     set_element(x, 0, 0, 1.5);                    // context.h
+///     arena.reset();                                // x is invalid from here on
+///
+/// The memory must outlive the arena, and the arena everything that was allocated from it.
 class Arena {
  public:
   static constexpr std::size_t kAlignment = 64;
@@ -137,7 +144,9 @@ class ScratchScope {
   Arena::Mark mark_;
 };
 
-/// Owns one block of device memory, for weights and other data that outlive a step.
+/// Owns one block of device memory, for weights and other data that outlive a step. It may be moved to another thread.
+///
+///     const Buffer buffer(host_memory(), /*bytes=*/1024);
 class Buffer {
  public:
   Buffer() = default;

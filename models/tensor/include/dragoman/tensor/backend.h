@@ -48,6 +48,13 @@ struct KernelTime {
 
 /// One kind of device: its kernels, the memory of each device, and their float type. The CPU and the reference backend
 /// are built in; plugins add others (Registrar::add). Threads share a backend.
+///
+///     const runtime::Runtime runtime;                                   // runtime/runtime.h
+///     const Backend& backend = runtime.backend(Device::kCpu);
+///     std::cout << backend.name() << ": " << backend.describe();        // cpu: avx512, oneDNN 2.6.3
+///
+/// The runtime owns its backends, which live as long as it does. Unless stated otherwise, the const functions may be
+/// called by any thread; configure() is called before contexts exist.
 class Backend {
  public:
   /// `name` is the name that --device takes; see Device::of().

@@ -30,7 +30,9 @@ inline constexpr std::string_view kComputeHelp =
 
 /// Returns the name of the choice in kComputeChoices.
 std::string_view name_of(ComputeChoice choice);
-/// Returns std::nullopt for an unknown name.
+/// Returns the choice of a name in kComputeChoices, or std::nullopt for an unknown name.
+///
+///     const ComputeChoice choice = find_compute_choice("int8").value();
 std::optional<ComputeChoice> find_compute_choice(std::string_view name);
 /// Returns "fp32, bf16, fp16, int8 or auto", for messages.
 std::string list_compute_choices();

@@ -36,6 +36,16 @@ struct Indices {
 ///  - Ops also use kernels(), allocate() and upload().
 ///  - Loops run steps: step(), bucket(), records().
 ///  - Layers above attach their state to a context as extensions.
+///
+///     const runtime::Runtime runtime;                                   // runtime/runtime.h
+///     core::SequentialExecutor executor;
+///     const auto context = runtime.make_context(Device::kCpu, executor);
+///     context->step([&] {
+///       const Tensor x = copy_to_step(*context, std::vector<float>{1, 2, 3}, /*rows=*/1, /*cols=*/3);
+///       std::cout << element(x, 0, 2);                                  // 3
+///     });
+///
+/// Tensors in step memory are valid until the next step begins.
 class Context {
  public:
   /// `kernels`, `memory` and `executor` must outlive the context. `float_type` is the type of activations: F32, or F64
@@ -271,10 +281,14 @@ class Context {
 /// layer begins, so a layer may read the results of the previous one. Has no effect if results are read later: if an
 /// extension of the context keeps them, or if the device records steps.
 ///
-///     tensor::LayerMemory memory(context);
-///     for (const Layer& layer : layers) {
-///       memory.next_layer();
-///       x = layer(context, x);
+///     using Layer = std::function<Tensor(Context&, const Tensor&)>;
+///     Tensor run(Context& context, const std::vector<Layer>& layers, Tensor x) {
+///       LayerMemory memory(context);
+///       for (const auto& layer : layers) {
+///         memory.next_layer();
+///         x = layer(context, x);
+///       }
+///       return x;
 ///     }
 class LayerMemory {
  public:

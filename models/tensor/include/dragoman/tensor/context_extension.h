@@ -18,6 +18,9 @@ using ExtensionStates = std::array<ExtensionState, ExtensionSlot::kCount>;
 
 /// State that a higher layer keeps with a context, attached by Context::attach(). A subclass defines its slot: `static
 /// constexpr ExtensionSlot kSlot`. The context calls it at the boundaries of steps and layers, never for each op.
+///
+/// The context owns it and destroys it. It belongs to the context's thread. The slots are used by the library's own
+/// layers, so plugins cannot add extensions.
 class ContextExtension {
  public:
   ContextExtension() = default;

@@ -8,6 +8,9 @@ namespace dragoman::tensor {
 
 /// Identifies one device: a backend and the number of one of its devices. It decides where data lives and which kernels
 /// compute with it. Two bytes; pass it by value. The Runtime knows the backend object and whether the device exists.
+///
+///     const Device second_gpu = Device::of("cuda", 1);
+///     std::cout << name_of(second_gpu);     // cuda:1
 class Device {
  public:
   /// The host's memory and cores.

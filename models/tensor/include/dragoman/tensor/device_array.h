@@ -8,6 +8,12 @@ namespace dragoman::tensor {
 
 /// A non-owning view of plain values that kernels read. They are in device memory, which the host may be unable to
 /// access. Context::upload() creates one from host values.
+///
+///     DeviceArray<double> weights_of_step(Context& context) {     // context.h
+///       return context.upload_copy(std::span<const double>(std::array{0.5, 0.25}));
+///     }
+///
+/// An array of Context::upload() is valid until the step ends.
 template <class T>
 struct DeviceArray {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -37,6 +37,8 @@ constexpr DType dtype_of() {
 }
 
 /// Conversions of the 16-bit storage types. They round to nearest even; NaN stays NaN.
+///
+///     const float rounded = bf16_to_f32(f32_to_bf16(1.001F));     // 1
 float f16_to_f32(std::uint16_t bits);
 std::uint16_t f32_to_f16(float value);
 float bf16_to_f32(std::uint16_t bits);

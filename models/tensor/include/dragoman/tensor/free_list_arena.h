@@ -11,6 +11,12 @@ namespace dragoman::tensor {
 /// A step memory whose allocations can be released one by one, in any order. It allocates from the best fit in a list
 /// of free ranges, and merges adjacent free ranges. Equal steps get equal addresses. Free memory is poisoned under
 /// AddressSanitizer. Belongs to one thread.
+///
+///     FreeListArena arena(host_memory());
+///     void* const gradient = arena.allocate(1024);
+///     arena.release(gradient, 1024);
+///
+/// The memory must outlive the arena. Errors are as for DeviceMemory::allocate().
 class FreeListArena {
  public:
   explicit FreeListArena(DeviceMemory& memory) : memory_(&memory) {}

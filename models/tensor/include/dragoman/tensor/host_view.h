@@ -10,6 +10,14 @@ namespace dragoman::tensor {
 
 /// Gives the host access to a device tensor. The view is the tensor itself if the host can access its memory, otherwise
 /// a copy in host memory. For rare operations: loading, saving, initialising, inspecting.
+///
+///     void set_first(DeviceMemory& memory, const Tensor& weights) {
+///       const HostView view = HostView::of(memory, weights);
+///       set_element(view.tensor(), 0, 0, 1.5);     // context.h
+///       view.store();
+///     }
+///
+/// The memory must outlive the view. One thread at a time.
 class HostView {
  public:
   /// A view of existing values. `tensor` must outlive the view. The gaps between its rows are fetched and stored, too.

@@ -28,6 +28,12 @@ float largest_magnitude(std::span<const float> row);
 /// Quantises a row to integers in [-range, range]: value * (range / m), rounded to nearest even, where m is the largest
 /// magnitude of the row. Returns the scale m / range, which converts the integers back. If m < kLeastMaximum, the
 /// integers and the scale are 0. If a value is not finite, the integers are 0 and the scale is NaN.
+///
+///     const std::array<float, 3> row{0.5F, -1, 0};
+///     std::array<std::int8_t, 3> integers{};
+///     const float scale = quantize_row(row, kWeightRange, integers);     // integers: 64, -127, 0
+///
+/// `numbers` has the length of `row`. Thread-safe.
 float quantize_row(std::span<const float> row, int range, std::span<std::int8_t> numbers);
 
 }  // namespace dragoman::tensor

@@ -13,7 +13,11 @@ namespace dragoman::tensor {
 /// The name of an op's kernel and its C++ signature. Op headers declare their keys as constexpr objects. Plugins may
 /// declare further keys.
 ///
-///     inline constexpr KernelKey<void(Context&, const AddArguments&)> kAdd{"add"};
+///     struct NegateArguments {
+///       Tensor x;
+///       Tensor y;
+///     };
+///     inline constexpr KernelKey<void(Context&, const NegateArguments&)> kNegate{"mine.negate"};
 template <class Signature>
 struct KernelKey {
   std::string_view name;
@@ -21,6 +25,10 @@ struct KernelKey {
 
 /// The kernels of one kind of device, by key. A table is filled by plain calls, without static initialisers. Afterwards
 /// it is read-only and shared by all contexts of the device.
+///
+///     void add(Context& context, const ops::AddArguments& arguments) {     // ops/elementwise.h
+///       context.kernels().get(ops::kAdd)(context, arguments);
+///     }
 class KernelTable {
  public:
   /// `device` is any device of the kind.

@@ -23,6 +23,7 @@ double element(const StoredMatrix& matrix, std::int64_t row, std::int64_t col);
 
 /// A weight matrix in the layout that a backend's GEMM reads fastest. It is opaque, immutable, created once per process
 /// and shared by all workers. It has no gradient: recording a gradient through a packed weight is an error.
+/// nn::ParameterStore::prepare() packs the weights of a model and owns the result.
 class PackedWeight {
  public:
   virtual ~PackedWeight() = default;

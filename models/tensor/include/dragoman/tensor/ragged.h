@@ -7,6 +7,12 @@ namespace dragoman::tensor {
 
 /// A batch of B token sequences without padding, stored end to end. Sequence b is tokens[offsets[b] .. offsets[b+1]).
 /// `offsets` has B + 1 entries, starts at 0 and never decreases. Non-owning.
+///
+///     const std::vector<std::int32_t> tokens{5, 7, 2, 9, 2};
+///     const std::vector<std::int32_t> offsets{0, 3, 5};
+///     const RaggedTokens batch{tokens, offsets};
+///     check_ragged(batch, /*vocabulary=*/10);
+///     std::cout << batch.batch() << ' ' << batch.length(0);     // 2 3
 struct RaggedTokens {
   std::span<const std::int32_t> tokens;
   std::span<const std::int32_t> offsets;

@@ -14,6 +14,10 @@ namespace dragoman::tensor {
 
 /// Identifies the structure of a step: everything that decides its kernels, shapes and addresses, such as row and token
 /// counts, buckets and options. Steps with equal keys differ only in the contents of device memory.
+///
+///     const std::int64_t rows = 4;
+///     const std::int64_t tokens = 32;
+///     const StepKey key("my search: step", {rows, tokens});
 struct StepKey {
   static constexpr std::size_t kMaxNumbers = 14;
 

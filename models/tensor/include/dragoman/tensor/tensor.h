@@ -13,6 +13,11 @@ namespace dragoman::tensor {
 /// elements apart. A vector is one row. Trivially copyable: pass it by value. The memory belongs to a model (weights),
 /// a sentence (K/V pages) or a step (arena); the function that returns a view documents the owner. Tensors are never
 /// converted or moved implicitly.
+///
+///     std::array<float, 6> values{1, 2, 3, 4, 5, 6};
+///     const Tensor x{.data = values.data(), .rows = 2, .cols = 3, .stride = 3};
+///     const Tensor second_row = x.row_range(1, 2);
+///     std::cout << describe(x) << ' ' << second_row.as<float>()[0];     // [2, 3] F32 on cpu 4
 struct Tensor {
   void* data = nullptr;
   std::int64_t rows = 0;

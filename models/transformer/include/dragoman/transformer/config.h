@@ -40,7 +40,10 @@ struct Dropout {
 /// et al. 2017, eq. 1. kEarly scales the queries, as in fairseq and PyTorch. They are equal up to rounding.
 enum class QueryScalingPlace : std::uint8_t { kLate, kEarly };
 
-/// The configuration options in which published Transformers differ.
+/// The configuration options in which published Transformers differ. A plain value.
+///
+///     const core::Json json{{"d_model", 256}, {"heads", 4}};
+///     const Config config = read_config(json, "train.yml: model");
 struct Config {
   std::int64_t d_model = 512;
   int heads = 8;

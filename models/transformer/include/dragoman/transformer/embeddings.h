@@ -21,6 +21,14 @@ inline nn::Parameter& make_embedding_table(const nn::Scope& scope, std::string_v
 }
 
 /// Maps tokens and positions to the input of a stack: dropout(norm?(scale * table[token] + position)).
+///
+///     nn::ParameterStore store;
+///     const Config config;
+///     const nn::Scope scope(store);
+///     const nn::Parameter& table = make_embedding_table(scope, "embedding", /*vocabulary=*/8000, config);
+///     const Embeddings embeddings(scope, table, /*maximum_length=*/512, config);
+///
+/// It refers to parameters of the store, which must outlive it. Immutable: threads may share it.
 class Embeddings {
  public:
   /// `table` may be shared (tying). Position tables have rows for sequences of up to `maximum_length` tokens.

@@ -11,12 +11,16 @@ namespace dragoman::transformer {
 using nn::Variable;
 using tensor::Context;
 
-/// The residual path through a stack of sub-layers, for both positions of the norm. Each sub-layer does
+/// The residual path through a stack of sub-layers, for both positions of the norm.
 ///
-///     stream.output(context, norm, sub_layer(stream.input(context, norm)));
+///     void run(Context& context, ResidualStream& stream, const nn::LayerNorm& norm, const nn::FeedForward& part) {
+///       stream.output(context, norm, part(context, stream.input(context, norm)));
+///     }
 ///
 /// With kPre, the sum of a sub-layer is delayed until the next norm needs it. Then dropout, residual sum and norm take
 /// one pass over memory.
+///
+/// Belongs to the thread of the context and is valid within one step.
 class ResidualStream {
  public:
   ResidualStream(const Config& config, const Variable& x)

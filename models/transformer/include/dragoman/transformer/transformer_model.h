@@ -7,7 +7,8 @@
 
 namespace dragoman::transformer {
 
-/// A Transformer without the layers of its decoder: the base class of models with other decoder layers.
+/// A Transformer without the layers of its decoder: the base class of models with other decoder layers. It implements
+/// everything of nn::Seq2SeqModel except run_decoder_layers() and memories(). Lifetime and threads are as there.
 class TransformerModel : public nn::Seq2SeqModel {
  public:
   ops::Projection output() const final { return vocabulary_.output(); }

@@ -54,6 +54,14 @@ class VariantDecoderLayer {
 
 /// A complete model, for plugins that change only the way in which the decoder reads its history. It has the
 /// Transformer's configuration.
+///
+///     struct MyMixer : CausalSelfAttention {
+///       static constexpr const char* kName = "mixer";
+///       using CausalSelfAttention::CausalSelfAttention;
+///     };
+///     const plugins::ModelFactory factory = TransformerVariant<MyMixer>::make;     // plugins/registrar.h
+///
+/// Lifetime and threads are as for nn::Seq2SeqModel.
 template <TokenMixer Mixer>
 class TransformerVariant final : public TransformerModel {
  public:

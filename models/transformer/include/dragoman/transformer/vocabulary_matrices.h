@@ -15,6 +15,8 @@ namespace dragoman::transformer {
 /// - `output_projection.weight` if Config::output_width is set;
 /// - `output.weight` unless the output matrix is the target table;
 /// - `output.bias`.
+///
+/// It refers to parameters of the store, which must outlive it. Immutable: threads may share it.
 class VocabularyMatrices {
  public:
   /// Error{kBadInput} if the tying requires one vocabulary but the sizes of the two sides differ.
