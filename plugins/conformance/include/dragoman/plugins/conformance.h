@@ -53,6 +53,12 @@ std::vector<Verdict> check_model(const Host& host, const ModelEntry& model, cons
 /// - Tokenizers restore texts, accept any text and reject damaged files.
 /// - Pipeline stages preserve order and UTF-8, and keep no state between records.
 /// - Model importers recognise their files and reject damaged ones.
+///
+///     Host host({.plugins = {"./mine.so"}});                             // host.h
+///     for (const Verdict& verdict : check_provider(host, "mine", {.scratch_folder = "/tmp/check"}))
+///       if (!verdict.passed) std::cout << verdict.subject << ": " << verdict.check << ": " << verdict.detail << '\n';
+///
+/// One thread at a time per scratch folder. Failed checks are results, not errors.
 std::vector<Verdict> check_provider(Host& host, const std::string& provider, const ConformanceOptions& options);
 
 }  // namespace dragoman::plugins

@@ -22,6 +22,12 @@ struct Registered {
 
 /// All registered entries of one kind, in the order of registration. Entries do not move: a reference stays valid as
 /// long as the catalogue or a copy of it.
+///
+///     const Host host;                                                  // host.h
+///     for (const auto& registered : host.registry().models().all())
+///       std::cout << registered->entry.name << ' ' << registered->provider << '\n';
+///
+/// Changes are not thread-safe. The catalogues of a Registry never change.
 template <class Entry>
 class Catalogue {
  public:

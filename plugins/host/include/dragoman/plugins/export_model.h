@@ -11,6 +11,8 @@ namespace dragoman::plugins {
 /// of another toolkit that a registered importer recognises. `output` must not exist, or must be an empty folder if the
 /// format is a folder. It appears when it is complete. Error{kUnsupported}, which names the parts, if the format cannot
 /// express the model. Error{kInvalidArgument} for an unknown format.
+///
+///     export_model("models/de-en", "exported", "marian", default_host());     // host.h
 void export_model(const std::filesystem::path& model, const std::filesystem::path& output, const std::string& format,
                   Host& host);
 

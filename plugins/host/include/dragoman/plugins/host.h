@@ -32,6 +32,12 @@ struct HostOptions {
 /// The objects that a process needs once to work with models: the devices, the registry with the built-in entries, and
 /// the plugin loader. Neither copyable nor movable. Thread-safe: plugins may be loaded and registered while other
 /// threads create and use models.
+///
+///     Host host({.plugin_folder = installed_plugin_folder()});
+///     const tensor::Device device = host.device("auto");
+///     const LoadedModel loaded = load_model("models/de-en", host, {.device = device});     // load_model.h
+///
+/// It must outlive the models, contexts and collectives that are created with it.
 class Host {
  public:
   /// Throws like PluginLoader::load() if a plugin cannot be loaded.

@@ -34,6 +34,8 @@ void explain_unrecognised(const Registry& registry, const std::filesystem::path&
 /// of the model and its tokenizers. For pipeline::verify_model(), it also stores the model's outputs for some sentences
 /// (formats::ModelReference). The folder appears when it is complete.
 ///
+///     import_model("opus-mt-de-en", "models/de-en", default_host());     // host.h
+///
 /// Throws the errors of the importer. Error{kBadInput} for values that are not finite. Error{kInvalidArgument} if no
 /// importer recognises the path, or if the folder would replace it.
 void import_model(const std::filesystem::path& path, const std::filesystem::path& output, Host& host,

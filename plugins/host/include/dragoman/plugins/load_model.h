@@ -48,6 +48,12 @@ formats::ModelConfig load_config(const std::filesystem::path& path, const Host& 
 /// Error{kBadInput} names the file and its fault.
 LoadedModel load_model(formats::OpenedModel& opened, Host& host, const LoadModelOptions& options = {});
 /// Opens the model at a path with Host::open_model() and loads it.
+///
+///     Host& host = default_host();                                       // host.h
+///     const LoadedModel loaded = load_model("models/de-en", host);
+///     const std::vector<std::int32_t> ids = loaded.source_tokenizer->encode("Guten Morgen!");
+///
+/// The functions of this header are thread-safe.
 LoadedModel load_model(const std::filesystem::path& path, Host& host, const LoadModelOptions& options = {});
 
 /// Returns the number of parameters of the model that load_model() would load. Reads no values and allocates no memory

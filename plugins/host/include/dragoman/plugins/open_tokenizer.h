@@ -14,6 +14,11 @@ namespace dragoman::plugins {
 /// built-in kind that the file's content indicates. Error{kIo} if the file cannot be read. Error{kInvalidArgument},
 /// with the nearest name, for a type that is not registered. Error{kBadInput} for unknown options of the kind.
 /// Otherwise throws the errors of its factory.
+///
+///     const auto tokenizer = open_tokenizer(default_host().registry(), "source.spm");     // host.h
+///     std::cout << tokenizer->size();
+///
+/// The functions of this header are thread-safe.
 std::unique_ptr<tokenizer::Tokenizer> open_tokenizer(const Registry& registry, const std::filesystem::path& file,
                                                      const tokenizer::TokenizerSpec& spec = {});
 

@@ -24,6 +24,10 @@ struct LoadedPlugin {
 /// Loads plugins into a registry. Loading a shared library runs its code, so only plugins that the user names are
 /// loaded. A library stays in the process until it ends, even if the plugin was rejected. Thread-safe: plugins are
 /// loaded one after the other.
+///
+///     Host host;                                                         // host.h
+///     const LoadedPlugin& plugin = host.loader().load("./mine.so");
+///     std::cout << plugin.name << ' ' << plugin.licence;
 class PluginLoader {
  public:
   /// Bare names are looked up as `folder`/NAME.so. With an empty folder, only files can be loaded. `registry` must

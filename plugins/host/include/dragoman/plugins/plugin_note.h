@@ -28,6 +28,11 @@ bool is_elf(std::string_view beginning) noexcept;
 /// Reads the note in a plugin's file as data, without running code. Returns std::nullopt for a shared library without a
 /// note. Error{kIo} if the file cannot be read. Error{kBadInput} if it is not a 64-bit little-endian ELF shared
 /// library, or if the file or its note is malformed.
+///
+///     const std::optional<PluginNote> note = read_plugin_note("./mine.so");
+///     if (note && note->sdk_difference().empty()) std::cout << core::printable(note->name);     // core/quote.h
+///
+/// The functions of this header are thread-safe.
 std::optional<PluginNote> read_plugin_note(const std::filesystem::path& file);
 /// Reads the note from bytes in memory. `name` begins every message.
 std::optional<PluginNote> find_plugin_note(std::span<const std::byte> bytes, const std::string& name);

@@ -11,6 +11,8 @@ namespace dragoman::plugins {
 /// in that type by default. All other values stay in fp32. The folder replaces `output` as in write_model_folder().
 /// Error{kBadInput} for a model that is already in int8 or contains a non-finite value. Error{kInvalidArgument} for
 /// another type, or if `output` is `model`.
+///
+///     quantize_model("models/de-en", "models/de-en-int8", tensor::ComputeChoice::kI8, default_host());     // host.h
 void quantize_model(const std::filesystem::path& model, const std::filesystem::path& output, tensor::ComputeChoice type,
                     Host& host);
 

@@ -26,6 +26,10 @@ std::string plugin_of(const Catalogue<Entry>& catalogue, std::string_view type) 
 /// no lock, and plugins may be registered while other threads use registered entries. The result of a look-up (a
 /// catalogue, an entry, a list) stays valid and unchanged for the lifetime of the registry. A later look-up returns a
 /// catalogue that includes entries added in the meantime.
+///
+///     const Host host;                                                   // host.h
+///     const ModelEntry& entry = host.registry().models().get("transformer");
+///     const auto model = entry.make({.source_vocabulary = 8000, .target_vocabulary = 8000}, entry.example);
 class Registry {
  public:
   /// Kernels are installed in `runtime`, which must outlive the registry.

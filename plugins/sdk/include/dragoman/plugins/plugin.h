@@ -14,8 +14,19 @@
 
 /// Defines the entry point of a plugin. Use it once per shared library, in one source file, outside any namespace.
 ///
-///     void register_mine(dragoman::plugins::Registrar& registrar) { registrar.add(...); }
+///     class Shout final : public dragoman::pipeline::MapStage {     // pipeline_api/stage.h
+///       void process(dragoman::pipeline::Record& record) const override { record.text += "!"; }
+///     };
+///
+///     void register_mine(dragoman::plugins::Registrar& registrar) {
+///       const auto make = [](dragoman::core::OptionReader&) { return std::make_unique<Shout>(); };
+///       registrar.add(dragoman::plugins::StageEntry{"shout", "appends an exclamation mark", make});
+///     }
+///
 ///     DRAGOMAN_PLUGIN("mine", "Apache-2.0", register_mine)
+///
+/// The host calls the register function once, on the thread that loads the plugin. An exception from it rejects the
+/// plugin. The library stays loaded until the process ends.
 ///
 /// Name and licence must be literals. They are also stored in a note of the file, which can be read without running
 /// code.

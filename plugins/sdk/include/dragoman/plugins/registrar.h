@@ -136,6 +136,16 @@ struct Contributions {
 /// Names consist of letters, digits, '-', '_' and '.'. Error{kInvalidArgument} for any other name, for an empty name
 /// and for a missing factory. Names that are already taken are rejected when the function has returned. A factory that
 /// returns nullptr is an Error{kInternal} at its call.
+///
+///     void register_mine(Registrar& registrar) {
+///       registrar.add(ModelEntry{.name = "my-transformer",
+///                                .summary = "the Transformer under another name",
+///                                .make = transformer::make_transformer,     // transformer/transformer.h
+///                                .example = core::Json{{"d_model", 8}, {"heads", 2}}});
+///     }
+///
+/// The registrar is valid during the register function only. The host's registry owns the entries afterwards.
+/// Unless its contract states otherwise, a factory may be called by several threads at the same time.
 class Registrar {
  public:
   void add(ModelEntry entry);

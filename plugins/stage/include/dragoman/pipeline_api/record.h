@@ -15,7 +15,12 @@ enum class RecordStatus : std::uint8_t { kGood, kFailed };
 
 using core::TextRange;
 
-/// The unit of a pipeline: one line of input, and the results of the stages so far.
+/// The unit of a pipeline: one line of input, and the results of the stages so far. A plain value, which belongs to one
+/// stage at a time.
+///
+///     Record record;
+///     record.text = "Guten Morgen!";
+///     record.fields["domain"] = "greeting";
 struct Record {
   /// The number of the input line, from 1. Stages must not change it, because it restores the order.
   std::uint64_t line = 0;

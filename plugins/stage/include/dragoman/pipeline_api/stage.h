@@ -12,6 +12,18 @@ namespace dragoman::pipeline {
 
 /// A stage that turns one record into one record. It keeps no state between records, so any number of threads may run
 /// it, on records in any order.
+///
+///     class Shout final : public MapStage {
+///      public:
+///       explicit Shout(core::OptionReader& options) : mark_(options.get("mark", "!")) {}
+///       void process(Record& record) const override { record.text += mark_; }
+///
+///      private:
+///       std::string mark_;
+///     };
+///     const StageFactory factory = [](core::OptionReader& options) { return std::make_unique<Shout>(options); };
+///
+/// The pipeline owns its stages.
 class MapStage {
  public:
   virtual ~MapStage();
