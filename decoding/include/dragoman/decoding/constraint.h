@@ -8,6 +8,8 @@ namespace dragoman::decoding {
 
 /// A word or phrase that a translation must contain, in one of several forms. Forms are alternative words, or the
 /// tokenisations of the same words at the beginning of a text and elsewhere.
+///
+///     const Constraint house{.forms = {{.tokens = {57, 312}}, {.tokens = {1044}, .first_only = true}}};
 struct Constraint {
   struct Form {
     /// Not empty.

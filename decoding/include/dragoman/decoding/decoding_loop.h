@@ -94,6 +94,10 @@ class DecodingLoop {
 
 /// Translates all sentences and returns the results in the order of `sentences`, whose ids are ignored. For tests,
 /// validation and small jobs.
+///
+///     std::vector<std::int32_t> best(StepModel& model, const std::vector<std::int32_t>& source) {
+///       return decode_all(model, {{.source = source}}, DecodingOptions{.beam_size = 5}).front().front().tokens;
+///     }
 std::vector<std::vector<Hypothesis>> decode_all(StepModel& model, const std::vector<Sentence>& sentences,
                                                 const DecodingOptions& options, const LoopLimits& limits = {});
 std::vector<std::vector<Hypothesis>> decode_all(StepModel& model, const std::vector<Sentence>& sentences,

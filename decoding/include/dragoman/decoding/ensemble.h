@@ -18,7 +18,13 @@ enum class EnsembleMean : std::uint8_t {
   kLogProbability,  ///< p(v) ~ prod_i p_i(v)^w_i, normalised, as in Sockeye (log-linear); Marian does not normalise
 };
 
-/// Models that are searched together. They share vocabularies and special tokens, and may be of different kinds.
+/// Models that are searched together. They share vocabularies and special tokens, and may be of different kinds. The
+/// caller owns the models, which must outlive every object that uses the ensemble.
+///
+///     nn::SequenceSpec spec_of_both(const nn::Seq2SeqModel& first, const nn::Seq2SeqModel& second) {
+///       const Ensemble ensemble{.models = {&first, &second}, .weights = {2, 1}};
+///       return ensemble.spec();
+///     }
 struct Ensemble {
   std::vector<const nn::Seq2SeqModel*> models{};
   /// One weight per model, greater than 0; only their ratios matter. Empty: equal weights.

@@ -92,6 +92,11 @@ struct InnerStates {
 /// heads one by one therefore has that many layers with one head each. Within a decoder, causal attention is the
 /// attention to its own tokens.
 ///
+///     std::vector<InnerStates> last_layer(const nn::Seq2SeqModel& model, tensor::Context& context,
+///                                         const tensor::RaggedTokens& sources) {
+///       return inner_states(model, context, sources, {}, {.states = StatesRequest{.layers = {-1}}});
+///     }
+///
 /// Error{kInvalidArgument} for a layer or head that the model does not have, or if it has no attention of the kind.
 /// Frees the context's step memory.
 std::vector<InnerStates> inner_states(const nn::Seq2SeqModel& model, tensor::Context& context,

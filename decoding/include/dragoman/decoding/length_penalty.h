@@ -39,6 +39,9 @@ enum class EndedPlace : std::uint8_t {
 /// Sources: Wu et al. 2016, eq. 14; fairseq/sequence_generator.py; Marian src/translator/history.h; CTranslate2
 /// src/decoding.cc; transformers generation/beam_search.py. In all of them, s includes the log probability of the end,
 /// and n, which is at least 1, counts the end. A hypothesis that was cut has no end.
+///
+///     const LengthPenalty penalty = LengthPenalty::preset("gnmt", 0.6);
+///     const double score = penalty.score(/*log_probability=*/-4.2, /*tokens=*/7, /*ended=*/true);
 struct LengthPenalty {
   enum class Kind : std::uint8_t { kNone, kPower, kGnmt };
   Kind kind = Kind::kPower;

@@ -31,6 +31,15 @@ class RowEdits {
 
 /// Changes a few logits of the next token of a hypothesis, before the softmax. An object belongs to one loop, so it may
 /// keep scratch memory. The edits may depend on the arguments only.
+///
+///     class NoToken final : public LogitsProcessor {
+///      public:
+///       explicit NoToken(std::int32_t token) : token_(token) {}
+///       void apply(const SentenceState&, const LiveHypothesis&, RowEdits& edits) override { edits.suppress(token_); }
+///
+///      private:
+///       std::int32_t token_;
+///     };
 class LogitsProcessor {
  public:
   virtual ~LogitsProcessor();

@@ -44,6 +44,15 @@ struct ModelComparison {
 /// on other devices, or with rounded weights. All computations read the same sentences by teacher forcing, so the error
 /// of a layer includes the errors of the layers before it. Supports all kinds of models: layers are those that
 /// nn::Encoding and nn::Decoding expose.
+///
+///     double divergence(ModelComparator::Computation reference, ModelComparator::Computation other,
+///                       const tensor::RaggedTokens& sources, const tensor::RaggedTokens& targets) {
+///       ModelComparator comparator(reference, {other});
+///       comparator.read(sources, targets);
+///       return comparator.result().front().predictions.kl_divergence;
+///     }
+///
+/// Not thread-safe. pipeline::ComputeComparer compares the number types of one model folder.
 class ModelComparator {
  public:
   struct Computation {

@@ -21,6 +21,9 @@ inline constexpr std::int32_t kMaxHypothesesOfFolder = 128;
 
 /// Reads the search defaults of a model folder. Error{kBadInput} names `where` and the key if a key is not an option,
 /// if its value is invalid, or if a model must not set it (n_best and alignment, which decide what a search returns).
+///
+///     const core::Json settings{{"beam_size", 6}, {"alpha", 0.6}};
+///     const Search defaults = read_model_defaults(settings, "config.json: decoding");
 Search read_model_defaults(const core::Json& settings, const std::string& where);
 
 }  // namespace dragoman::decoding

@@ -16,6 +16,13 @@ class ShortlistCache;
 /// A StepModel over a Seq2SeqModel: pooled decoder state, cached steps, fused projection and selection. The model and
 /// the context must outlive the stepper. The context must not be used otherwise meanwhile: each call frees the step
 /// memory of the previous one. Any number of steppers may share the model.
+///
+///     Hypothesis translate(const nn::Seq2SeqModel& model, tensor::Context& context, const Sentence& sentence) {
+///       ModelStepper stepper(model, context);
+///       return decode_all(stepper, {sentence}, DecodingOptions{}).front().front();     // decoding_loop.h
+///     }
+///
+/// Belongs to the thread of the context.
 class ModelStepper final : public StepModel {
  public:
   ModelStepper(const nn::Seq2SeqModel& model, tensor::Context& context);

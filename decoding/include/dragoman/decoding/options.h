@@ -88,6 +88,10 @@ struct DecodingOptions {
 /// contains it, otherwise the value in `program`. A set that names a length penalty also decides its alpha: the alpha
 /// of the set, otherwise the default of the penalty. An alpha without a penalty applies to the penalty of the next set
 /// that names one. Error{kInvalidArgument} as check().
+///
+///     const Search user{.beam_size = 6};
+///     const Search folder{.length_penalty = "gnmt", .alpha = 0.6};
+///     const DecodingOptions options = resolve({&user, &folder});
 DecodingOptions resolve(std::initializer_list<const Search*> said, const DecodingOptions& program = {});
 /// Returns `said`; options that it leaves unset are taken from `behind`.
 Search merged(Search said, const Search& behind);

@@ -11,7 +11,7 @@ namespace dragoman::decoding {
 /// folder or C++. A source may leave options unset. In order of precedence the sources are a record, a request, the
 /// translator's options, the model folder and the program. resolve() merges them.
 ///
-///     translator.translate(text, {.search = {.beam_size = 5, .n_best = 3}});
+///     const Search search{.beam_size = 5, .n_best = 3};
 ///
 /// search_table() has a row for each member, with its range, default and help; DecodingOptions explains what each does.
 struct Search {

@@ -12,6 +12,8 @@ namespace dragoman::decoding {
 /// A search that is ready to run: resolved options, and the factories of a strategy and logits processors for them.
 /// Immutable. All sentences with the same search share one plan (SharedSearch), in any number of loops. Each loop
 /// creates its own strategy and processors.
+///
+///     const SharedSearch search = std::make_shared<const SearchPlan>(DecodingOptions{.beam_size = 5});
 class SearchPlan {
  public:
   using MakeStrategy = std::function<std::unique_ptr<SearchStrategy>()>;

@@ -39,6 +39,12 @@ struct ShortlistLimits {
 
 /// A lexical shortlist: the target tokens that may occur in a translation of given source tokens (Jean et al. 2015; Mi,
 /// Wang and Ittycheriah 2016). A softmax over these tokens alone costs a fraction. Immutable; threads may share it.
+///
+///     const ShortlistVocabularies vocabularies{.source_size = 100, .target_size = 100, .end = 2};
+///     const Shortlist shortlist(vocabularies, {{.source = 57, .target = 61, .probability = 0.8F}},
+///                               std::vector<std::int32_t>{5, 6}, /*best=*/10);
+///     std::vector<std::int32_t> candidates;
+///     shortlist.candidates(std::vector<std::int32_t>{57, 2}, candidates);     // 5, 6, 61 and the end
 class Shortlist {
  public:
   /// The probability of a target token as the translation of a source token.

@@ -65,7 +65,8 @@ class PendingStep {
 };
 
 /// The interface through which searches use a model. The result of a row must depend on its own sentence and history
-/// alone, not on other rows of the step: this makes every search batch-invariant. Not thread-safe.
+/// alone, not on other rows of the step: this makes every search batch-invariant. Not thread-safe. ModelStepper and
+/// EnsembleStepper implement it. Tests and experiments implement it with a table of probabilities.
 class StepModel {
  public:
   virtual ~StepModel();

@@ -65,6 +65,22 @@ struct StepNeeds {
 /// A search, as a policy for one sentence at a time. The loop handles batching, refill, lengths, scores and devices.
 /// Sentences are independent: a decision may depend on the arguments only. An object belongs to one loop, so it may
 /// keep scratch memory.
+///
+///     class Greedy final : public SearchStrategy {
+///       StepNeeds needs(std::int64_t) const override { return {.candidates = 1}; }
+///       std::int32_t maximum_live() const override { return 1; }
+///       void advance(SentenceState& state, const Candidates& best, Advance& result) override {
+///         const double log_probability = best.log_probability(0, 0);
+///         if (best.token(0, 0) == state.spec->end)
+///           result.endings.push_back({0, StoppedBy::kEnd, log_probability, 0});
+///         else if (state.length == state.maximum_length)
+///           result.endings.push_back({0, StoppedBy::kLength, 0, 0});
+///         else
+///           result.continuations.push_back({0, best.token(0, 0), log_probability});
+///       }
+///     };
+///
+/// Plugins register strategies with plugins::Registrar::add().
 class SearchStrategy {
  public:
   virtual ~SearchStrategy();

@@ -27,6 +27,10 @@ struct Latencies {
 
 /// A histogram of times in constant memory. Thread-safe. Percentiles exceed the true value by at most 3.2 % (or one
 /// microsecond). The maximum is exact to the microsecond.
+///
+///     LatencyHistogram histogram;
+///     histogram.add(std::chrono::milliseconds(12));
+///     std::cout << histogram.summary().p50;
 class LatencyHistogram {
  public:
   using Duration = std::chrono::steady_clock::duration;

@@ -131,6 +131,14 @@ class TranslationEngine {
 /// Submits requests to an engine, from any number of threads. Callbacks are called by a worker, which waits for them. A
 /// callback must therefore not wait for the engine: it must not call submit(), and must not own its client, whose
 /// destructor would wait for the callback. wait() rethrows exceptions of callbacks.
+///
+///     void translate(TranslationEngine& engine, const std::vector<std::int32_t>& source) {
+///       Client client(engine);
+///       client.submit(TranslationRequest{.source = source}, [](TranslationResult result) {
+///         if (!result.error) std::cout << result.hypotheses.front().score << '\n';
+///       });
+///       client.wait();
+///     }
 class Client {
  public:
   using OnTranslation = std::function<void(TranslationResult)>;
