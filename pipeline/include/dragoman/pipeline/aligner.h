@@ -71,7 +71,8 @@ core::Json to_json(const PairAlignment& alignment);
 
 /// Computes word alignments by forced decoding, from the attention while the model reads both sides.
 ///
-///     dragoman::pipeline::Aligner aligner(model);
+///     const Model model("models/de-en");
+///     Aligner aligner(model);
 ///     const auto links = aligner.align({{"Guten Morgen !", "Good morning !", "greeting"}}).front().links;
 ///
 /// Calls from any number of threads share the models' workers. Error{kUnsupported} for an ensemble.

@@ -55,6 +55,10 @@ core::Json to_json(const SentenceAttention& attention);
 inline constexpr std::size_t kMaxSquaresOfPicture = std::size_t{1} << 18;
 /// Returns a self-contained picture: one panel per layer and head, with a square per weight and the value as tooltip.
 /// `title` is at the top. If there are more than kMaxSquaresOfPicture weights, the picture is a message that says this.
+///
+///     void draw(const SentenceAttention& attention) {
+///       core::write_file("attention.svg", to_svg(attention, "Guten Morgen!"));     // core/file.h
+///     }
 std::string to_svg(const SentenceAttention& attention, const std::string& title);
 
 /// Error{kBadInput} if one of these folders is not empty. The files of this run would be mixed with others, or replace

@@ -38,7 +38,7 @@ struct ComputeComparison {
 /// Measures, layer by layer, the error of a model in several number types. It reads sentence pairs by teacher forcing
 /// in each type.
 ///
-///     dragoman::pipeline::ComputeComparer comparer("models/de-en", host);
+///     ComputeComparer comparer("models/de-en", plugins::default_host());     // plugins/host.h
 ///     comparer.read({{"Guten Morgen!", "Good morning!", "greeting"}});
 ///     const double loss = comparer.result().types.front().comparison.predictions.kl_divergence;
 ///

@@ -37,7 +37,8 @@ struct LineEmbedding {
 /// Computes embeddings of text from the states of a trained model's encoder. Alternatively from the states of its
 /// decoder, before the projection to the vocabulary, while it reads given targets.
 ///
-///     dragoman::pipeline::Embedder embedder(model);
+///     const Model model("models/de-en");
+///     Embedder embedder(model);
 ///     const auto vectors = embedder.embed({{"Guten Morgen!", "", "greeting"}});
 ///
 /// Calls from any number of threads share the model's workers. Error{kUnsupported} for an ensemble.

@@ -9,7 +9,7 @@
 namespace dragoman::pipeline {
 
 /// Everything except the input that determines the output lines of a pipeline. Two runs with the same identity produce
-/// the same line for the same line.
+/// the same line for the same line. One thread at a time.
 class JobIdentity {
  public:
   /// `wanted`: whether text() will be called. If so, separate threads read large files while stages are created.

@@ -20,6 +20,13 @@ decoding::ShortlistVocabularies shortlist_vocabularies(const nn::SequenceSpec& s
 /// Counts lexical translation probabilities of pieces in aligned pairs: p(t | s) is the share of the links of source
 /// piece s that lead to target piece t. A link of words links each piece of one word to each piece of the other. The
 /// memory grows with the number of different pairs of pieces. Not thread-safe.
+///
+///     const auto tokenizer = tokenizer::load_tokenizer("tokenizer.json");      // tokenizer/tokenizer_files.h
+///     LexiconBuilder builder(*tokenizer, *tokenizer, AlignmentUnit::kWords);
+///     builder.add("Guten Morgen", "Good morning", "0-0 1-1");
+///     core::OutputFile output("lexicon.txt");
+///     builder.write(output, /*best=*/100);
+///     output.commit();
 class LexiconBuilder {
  public:
   /// `unit`: the unit that links refer to. Both tokenizers must outlive the object.

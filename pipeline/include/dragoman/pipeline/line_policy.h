@@ -35,7 +35,10 @@ struct LineCounts {
 std::string describe(const LineCounts& counts);
 
 /// Prepares a raw line for translation: removes one CR at its end and replaces invalid UTF-8 by U+FFFD. Returns the
-/// number of replacements.
+/// number of replacements. Thread-safe.
+///
+///     std::string line = "Guten Morgen!\r";
+///     const std::size_t replacements = clean_line(line);     // 0; the line is "Guten Morgen!"
 std::size_t clean_line(std::string& line);
 
 }  // namespace dragoman::pipeline

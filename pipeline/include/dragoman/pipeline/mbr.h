@@ -33,7 +33,11 @@ struct RankedCandidate {
 /// Returns at most n_best distinct texts, best first, each with the index of its first candidate. Of equally good ones,
 /// the earlier candidate is first. The utility of a text with respect to another is sentence chrF2, or BLEU with
 /// effective order and exponential smoothing, as sacreBLEU computes them. Texts are valid UTF-8, each with its log
-/// probability.
+/// probability. Thread-safe.
+///
+///     const std::vector<std::string> texts{"Good morning!", "Good morning.", "A good day!"};
+///     const std::vector<double> log_probabilities{-1, -2, -3};
+///     const std::size_t best = rank_by_expected_utility(texts, log_probabilities, {}).front().index;
 std::vector<RankedCandidate> rank_by_expected_utility(std::span<const std::string> texts,
                                                       std::span<const double> log_probabilities,
                                                       const MbrRanking& ranking);

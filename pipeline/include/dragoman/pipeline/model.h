@@ -70,6 +70,9 @@ struct ModelOptions {
 /// of one model. Translator, Scorer, Embedder, Aligner and Reranker all take a Model, so none of them loads or packs
 /// anything again. Thread-safe: any number of threads may share a model and create translators from it.
 ///
+///     const Model model("models/de-en", {.threads = 4, .device = "auto"});
+///     std::cout << model.source_tokenizer()->size();                  // tokenizer/tokenizer.h
+///
 /// The path is a model folder, or a file or folder of another toolkit that a registered importer recognises.
 class Model {
  public:

@@ -56,6 +56,9 @@ bool has_model_reference(const std::filesystem::path& folder);
 /// another toolkit that is opened without an import has no such file; it is compared with the reference backend, in
 /// double precision. Error{kUnsupported} if the model is so large that this would take minutes; other errors as in
 /// Translator. Differences are not errors; the result contains them.
+///
+///     plugins::Host& host = plugins::default_host();                    // plugins/host.h
+///     for (const std::string& fault : verify_model("models/de-en", host).faults) std::cout << fault << '\n';
 ModelVerification verify_model(const std::filesystem::path& model, plugins::Host& host,
                                const VerifyModelOptions& options = {});
 

@@ -31,10 +31,11 @@ struct PipelineOptions {
 ///
 ///     Pipeline pipeline;
 ///     pipeline.read({.path = "input.de"});
-///     pipeline.add(std::make_unique<MyStage>());
-///     pipeline.add(std::make_unique<TranslateService>(...));
+///     pipeline.add(std::make_unique<TranslateService>(Model("models/de-en"), TranslateOptions{}));
 ///     pipeline.write({.path = "output.en"});
-///     pipeline.run({}, stop);
+///     pipeline.run({});
+///
+/// The pipeline owns its stages. One thread at a time. run() starts the threads of the stages and ends them.
 class Pipeline {
  public:
   Pipeline();
@@ -79,6 +80,10 @@ class Pipeline {
 /// Relative paths are relative to the working directory. Stages that plugins registered in the host are found by name.
 /// The host must outlive the pipeline, and may load a plugin meanwhile: see Translator. `where` names the configuration
 /// in messages.
+///
+///     const core::Json configuration = core::load_yaml("pipeline.yml");     // core/yaml.h
+///     Pipeline pipeline = make_pipeline(configuration, "pipeline.yml", plugins::default_host(), /*threads=*/4);
+///     pipeline.run({});
 Pipeline make_pipeline(const core::Json& configuration, const std::string& where, plugins::Host& host, int threads);
 
 }  // namespace dragoman::pipeline

@@ -66,6 +66,13 @@ struct ReadOptions {
 /// Reads records line by line. Removes a CR before the LF and replaces invalid UTF-8. A line that is no JSON object or
 /// has too few columns becomes a failed record, so that later lines keep their numbers. Of several files, the next one
 /// is opened at the end of the previous one.
+///
+///     RecordReader reader({.path = "input.jsonl", .format = RecordFormat::kJsonl});
+///     RecordWriter writer({.path = "output.jsonl", .format = RecordFormat::kJsonl});
+///     while (const std::optional<Record> record = reader.next()) writer.write(*record);
+///     writer.commit();
+///
+/// One thread at a time, except for place_of(). Throws like core::InputFile.
 class RecordReader {
  public:
   explicit RecordReader(ReadOptions options, const std::stop_token& stop = {});
@@ -147,7 +154,7 @@ struct WriteOptions {
 };
 
 /// Writes one line per record, in the order of the calls. A failed record becomes an empty line, or in jsonl a line
-/// with its message.
+/// with its message. One thread at a time. Errors and the partial file are as for core::OutputFile.
 class RecordWriter {
  public:
   explicit RecordWriter(const WriteOptions& options, const std::stop_token& stop = {});

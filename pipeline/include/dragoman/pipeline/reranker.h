@@ -52,6 +52,16 @@ struct RerankOptions {
 /// Sorts n-best lists by a weighted sum of the scores of several models, computed by forced decoding:
 ///
 ///     rerank_score = list_weight * score + sum_i weight_i * score_i
+///
+/// The lines come from read_n_best_line():
+///
+///     Reranker reranker({.models = {{.model = Model("models/en-de"), .reverse = true}}});
+///     const std::string text = core::read_file("translations.jsonl");      // one line; core/file.h
+///     std::vector<NBestLine> lines{read_n_best_line(text, "translations.jsonl: line 1")};
+///     reranker.rerank(lines, std::vector<std::string>{"translations.jsonl: line 1"});
+///     std::cout << core::one_line(lines.front().record) << '\n';
+///
+/// Calls from any number of threads share the models' workers.
 class Reranker {
  public:
   /// Error{kInvalidArgument} without a model; otherwise throws as Scorer.

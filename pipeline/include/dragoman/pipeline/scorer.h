@@ -50,10 +50,11 @@ struct LineScore {
 
 /// Forced decoding: computes how probable a model finds given translations.
 ///
-///     dragoman::pipeline::Scorer scorer(model);
+///     const Model model("models/de-en");
+///     Scorer scorer(model);
 ///     const double score = scorer.score({{"Guten Morgen!", "Good morning!", "greeting"}}).front().score;
 ///
-/// Calls from any number of threads share the model's workers.
+/// Calls from any number of threads share the model's workers. The scorer keeps a handle of the model.
 class Scorer {
  public:
   explicit Scorer(const Model& model, const ScorerOptions& options = {});

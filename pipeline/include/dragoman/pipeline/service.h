@@ -37,6 +37,7 @@ class RecordSink {
 };
 
 /// A stage that processes several records at a time and has its own threads. It passes on every record, in input order.
+/// The pipeline owns it and calls run() on a thread for each stage. An exception of run() ends the whole run.
 class Service {
  public:
   virtual ~Service() = default;

@@ -181,7 +181,8 @@ struct TranslatedRecord {
 class Translator;  // translator.h
 
 /// A service over Translator::submit() that passes records on in input order. Memory is bounded: a record enters only
-/// while less than kBytesInFlight of text is in flight. A record fails if the model's scores for it are not finite.
+/// while less than kBytesInFlight of text is in flight. A record fails if the model's scores for it are not finite. The
+/// example of Pipeline shows its use. It keeps a handle of the model.
 class TranslateService final : public Service {
  public:
   static constexpr std::size_t kBytesInFlight = std::size_t{16} << 20;

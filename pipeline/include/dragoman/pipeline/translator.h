@@ -19,9 +19,9 @@ namespace dragoman::pipeline {
 
 /// Translates texts and records. Programs that embed Dragoman may use the smaller interface in dragoman.h.
 ///
-///     dragoman::pipeline::Model model("models/de-en");
-///     dragoman::pipeline::Translator translator(model);
-///     std::string english = translator.translate("Guten Morgen!");
+///     const Model model("models/de-en");
+///     Translator translator(model);
+///     const std::string english = translator.translate("Guten Morgen!");
 ///
 /// Thread-safe: calls from any number of threads share the model's workers. A record may override the options. Throws
 /// core::Error.

@@ -8,6 +8,9 @@
 namespace dragoman::pipeline {
 
 /// Replacements of source words for unknown tokens. Immutable; threads may share it.
+///
+///     const UnknownDictionary dictionary = UnknownDictionary::read("names.tsv");
+///     std::cout << dictionary.look_up("Köln");
 class UnknownDictionary {
  public:
   /// Reads lines with a source word, a tab and its replacement, which may be empty or have several words; gz and zst
