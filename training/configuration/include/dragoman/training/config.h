@@ -337,8 +337,14 @@ struct TrainingConfig {
   LoggingConfig logging{};
 };
 
-/// Reads and checks a configuration tree. `where` names its file in messages. Error{kBadInput} for unknown and mistyped
-/// keys; the message suggests the most similar key.
+/// Reads and checks a configuration tree. The result is a plain value. Thread-safe.
+///
+///     core::Json tree = core::load_yaml("train.yml");                       // core/yaml.h
+///     core::set_option(tree, "training.updates=200");
+///     const TrainingConfig config = read_training_config(tree, "train.yml");
+///
+/// `where` names its file in messages. Error{kBadInput} for unknown and mistyped keys; the message suggests the most
+/// similar key.
 TrainingConfig read_training_config(const core::Json& tree, const std::string& where);
 /// Checks a configuration that was not read from a file, as read_training_config() does. Error{kBadInput}.
 void check(const TrainingConfig& config);

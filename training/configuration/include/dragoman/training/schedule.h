@@ -68,6 +68,9 @@ bool needs_end(ScheduleKind kind);
 
 /// Computes the learning rate at an update. A pure function of its arguments: the only state of a schedule is the
 /// number of reductions of a Plateau. After update n, the rate of n applies.
+///
+///     const ScheduleOptions options{.kind = ScheduleKind::kInverseSqrt, .learning_rate = 5e-4, .warmup = 4000};
+///     const double rate = learning_rate_at(1000, options, {});     // 1.25e-4
 double learning_rate_at(std::int64_t update, const ScheduleOptions& options, const ScheduleScope& scope);
 
 /// Computes Adafactor's relative step, before it is multiplied by the scale of a parameter: min(1e-2, 1 / sqrt(update))

@@ -23,6 +23,19 @@ struct BatchOptions {
 /// The batches of an epoch in training order. The epoch contains every pair as often as the weight of its part
 /// specifies; without weights, exactly once. The plan is a pure function of the lengths, the parts, the options and the
 /// epoch, so (epoch, batch) determines the position of a run in its data.
+///
+///     std::int64_t target_tokens(const EncodedPairs& pairs) {
+///       const EpochPlan plan(pairs, {.batch_tokens = 4096}, /*epoch=*/0);
+///       Batch batch;
+///       std::int64_t tokens = 0;
+///       for (std::int64_t i = 0; i < plan.batches(); ++i) {
+///         batch.assign(pairs, plan.batch(i), /*decoder_start=*/1);
+///         tokens += batch.target_tokens();
+///       }
+///       return tokens;
+///     }
+///
+/// Immutable and thread-safe. The pairs are needed by the constructor only.
 class EpochPlan {
  public:
   EpochPlan(const EncodedPairs& pairs, const BatchOptions& options, std::int64_t epoch);

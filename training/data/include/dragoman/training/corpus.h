@@ -136,6 +136,14 @@ struct PairSequences;
 /// A parallel text, encoded once or, if segmentations are drawn (BPE-dropout, subword regularisation), once per epoch.
 /// It is in memory, or on disk above a limit. Reading uses one thread and encoding uses the executor; the result
 /// depends on neither. Not thread-safe, except for const functions.
+///
+///     const std::shared_ptr<const tokenizer::Tokenizer> joint = tokenizer::load_tokenizer("tokenizer.json");
+///     const auto executor = core::make_executor(4);
+///     const ParallelCorpusConfig files{.source = {"train.de"}, .target = {"train.en"}};
+///     const Corpus corpus(files, {joint, joint}, {.maximum_length = 100}, *executor);
+///     std::cout << corpus.size() << ' ' << corpus.source_tokens();
+///
+/// It keeps the tokenizers. The files may change afterwards.
 class Corpus {
  public:
   /// Reads and encodes the files. Error{kBadInput} in these cases: files of a pair differ in length (the message names

@@ -19,6 +19,9 @@ bool is_checkpoint(const std::filesystem::path& path);
 /// checkpoints are of runs with different models or tokenizers (the message names the difference), and for a checkpoint
 /// that is damaged or outside its run. `output` is replaced as by formats::write_model_folder(). The runs may still be
 /// training.
+///
+///     const TrainerEnvironment environment = make_environment(plugins::default_host());     // trainer.h
+///     average_checkpoints({"run/checkpoint-9000", "run/checkpoint-10000"}, "mean", environment);
 void average_checkpoints(const std::vector<std::filesystem::path>& checkpoints, const std::filesystem::path& output,
                          const TrainerEnvironment& environment);
 

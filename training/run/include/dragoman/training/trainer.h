@@ -90,8 +90,10 @@ struct TrainingSummary {
 
 /// One training run in one folder:
 ///
-///     training::Trainer trainer(config, training::make_environment(host), training::StartMode::kFresh);
-///     trainer.run(stop_token);
+///     const TrainingConfig config = read_training_config(core::load_yaml("train.yml"), "train.yml");
+///     Trainer trainer(config, make_environment(plugins::default_host()), StartMode::kFresh);
+///     const TrainingSummary summary = trainer.run();
+///     std::cout << summary.updates << ' ' << summary.model;
 ///
 /// Writes `run.json`, copies of the tokenizers, `metrics.jsonl`, `checkpoint-<update>/`, and the model folders `best/`,
 /// `last/` and, if configured, `average/`. The folder is locked while the trainer exists: a second trainer fails before

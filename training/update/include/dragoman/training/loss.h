@@ -43,6 +43,13 @@ void queue_gradients(tensor::Context& context, const nn::Seq2SeqModel& model, co
                      autograd::Tape::Progress progress = {});
 
 /// Computes the same loss without gradients and without dropout.
+///
+///     double perplexity(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch) {
+///       const ops::LossSums sums = evaluate_loss(context, model, batch, /*label_smoothing=*/0);
+///       return std::exp(sums.loss / static_cast<double>(sums.tokens));
+///     }
+///
+/// The functions of this header are called on the thread of the context.
 ops::LossSums evaluate_loss(tensor::Context& context, const nn::Seq2SeqModel& model, const Batch& batch,
                             double label_smoothing);
 

@@ -42,6 +42,13 @@ class PendingUpdate {
 /// moving average of the parameters. Parameters that are frozen at construction do not change, nor does their part of
 /// the average. Gradients must be attached. The optimiser owns the moments, in the parameters' type. The store must
 /// outlive it.
+///
+///     double norm_of_update(tensor::Context& context, Optimizer& optimizer, std::int64_t number) {
+///       optimizer.apply(context, {.update = number, .learning_rate = 5e-4});
+///       return optimizer.last().wait().gradient_norm;
+///     }
+///
+/// Belongs to the thread of the context.
 class Optimizer {
  public:
   /// `ema_decay` 0: no average. Error{kBadInput} for a pattern of OptimizerConfig::no_decay that matches nothing.

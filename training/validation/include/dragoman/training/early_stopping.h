@@ -16,6 +16,12 @@ struct ScoredUpdate {
 };
 
 /// Tracks the best validation, and whether it is long enough ago to stop.
+///
+///     EarlyStopping stopping({.higher_is_better = true, .patience = 5});
+///     const bool best_so_far = stopping.observe(/*update=*/1000, /*value=*/31.5);
+///     if (stopping.exhausted()) std::cout << "stop\n";
+///
+/// Not thread-safe.
 class EarlyStopping {
  public:
   struct Options {

@@ -38,6 +38,11 @@ struct TuneMetric {
 };
 
 /// Returns the metric of a text. Both arguments must outlive the result.
+///
+///     const evaluation::Chrf chrf;                                          // evaluation/chrf.h
+///     const std::vector<std::string> references{"Good morning!"};
+///     const TuneMetric metric = tune_metric(chrf, references);
+///     std::cout << metric.score({"Good morning!"}).value;                   // 100
 TuneMetric tune_metric(const evaluation::Metric& metric, const std::vector<std::string>& references);
 
 /// Tries `model_defaults` (decoding::read_model_defaults()) with all combinations of the settings. Error{kBadInput}

@@ -56,7 +56,7 @@ struct ValidationResult {
   double value(const MetricChoice& metric) const;
 };
 
-/// Creates a metric of sacreBLEU. nullptr for loss, perplexity and external metrics.
+/// Creates a metric of sacreBLEU. nullptr for loss, perplexity and external metrics. The caller owns the metric.
 std::unique_ptr<evaluation::Metric> make_metric(ValidationMetric metric);
 
 /// Returns a description such as "loss 1.234, perplexity 3.43, BLEU 38.1, chrF2 61.0".
