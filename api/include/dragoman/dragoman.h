@@ -52,6 +52,10 @@ using tensor::ComputeChoice;
 // --- Tokenizers -----------------------------------------------------------------------------------------------------
 
 /// Converts text to tokens and back. Immutable after construction.
+///
+///     const Tokenizer tokenizer = Tokenizer::open("tokenizer.json");
+///     const std::vector<std::int32_t> ids = tokenizer.encode("Guten Morgen!");
+///     const std::string text = tokenizer.decode(ids);
 class Tokenizer {
  public:
   /// Opens a tokenizer file in any format that Dragoman reads: tokenizer.json, a SentencePiece model, codes of
@@ -126,6 +130,12 @@ struct Request {
 };
 
 /// Translates text. All calls, from any number of threads, share the worker threads of the model.
+///
+///     const Translator translator(Model("models/de-en"));
+///     const Translation best = translator.translate("Guten Morgen!", Search{.beam_size = 5}).front();
+///     std::cout << best.text << ' ' << best.score;
+///
+/// It keeps a handle of the model.
 class Translator {
  public:
   /// `search` provides the options that the Search of a call leaves unset.
@@ -184,6 +194,9 @@ struct Score {
 };
 
 /// Computes how probable the model finds a given target for a source (forced decoding).
+///
+///     const Scorer scorer(Model("models/de-en"));
+///     const double log_probability = scorer.score("Guten Morgen!", "Good morning!").log_probability;
 class Scorer {
  public:
   explicit Scorer(const Model& model, const ScorerOptions& options = {});
@@ -221,6 +234,9 @@ struct TokenVectors {
 };
 
 /// Computes embeddings of text from the states of a model's encoder.
+///
+///     const Embedder embedder(Model("models/de-en"), {.pooling = Pooling::kMean});
+///     const std::vector<float> vector = embedder.embed("Guten Morgen!");
 class Embedder {
  public:
   explicit Embedder(const Model& model, const EmbedderOptions& options = {});
@@ -269,6 +285,10 @@ struct Alignment {
 };
 
 /// Aligns the words of sentence pairs by the cross-attention of the model.
+///
+///     const Aligner aligner(Model("models/de-en"));
+///     for (const Link& link : aligner.align("Guten Morgen !", "Good morning !").links)
+///       std::cout << link.source << '-' << link.target << ' ';
 class Aligner {
  public:
   explicit Aligner(const Model& model, const AlignerOptions& options = {});
@@ -336,6 +356,10 @@ struct TrainResult {
 };
 
 /// Trains a model in this process. The result is byte-identical to the result of `dragoman train`.
+///
+///     TrainConfig config = TrainConfig::read("train.yml");
+///     config.set("training.updates", "200");
+///     const TrainResult result = train(config);
 TrainResult train(const TrainConfig& config, const TrainOptions& options = {});
 
 }  // namespace dragoman
