@@ -9,9 +9,10 @@
 //     Translator translator(model);
 //     std::string text = translator.translate("Guten Morgen!");
 //
-// All functions report errors by throwing dragoman::Error. Except where a class is documented otherwise, any number of
-// threads may use one object, and create objects from one Model. A copy of such an object is a handle of the same
-// object.
+// Functions report errors by throwing dragoman::Error; <dragoman/core/error.h> lists the codes, and the exceptions of the
+// standard library that may pass. All classes except TrainConfig are thread-safe: any number of threads may use one
+// object, and create objects from one Model. A copy of a Model, Tokenizer, Translator, Scorer, Embedder or Aligner is a
+// handle of the same object.
 
 #include <cstddef>
 #include <cstdint>
@@ -73,6 +74,7 @@ class Tokenizer {
   std::vector<std::string> tokenize(std::string_view text) const;
   /// Decodes token ids to text; special tokens are left out. Error{kInvalidArgument} for an id outside the vocabulary.
   std::string decode(std::span<const std::int32_t> ids) const;
+  /// Returns the token with this id as text. Error{kInvalidArgument} for an id outside the vocabulary.
   std::string token(std::int32_t id) const;
   /// Returns the id of a token, or nullopt if the vocabulary does not contain the token.
   std::optional<std::int32_t> id(std::string_view token) const;
@@ -101,7 +103,7 @@ Tokenizer learn_unigram(const std::vector<std::filesystem::path>& files, const L
 
 // --- Translation ----------------------------------------------------------------------------------------------------
 
-/// The options of a search, under the names that docs/concepts/decoding.md explains. An unset member takes its value
+/// The options of a search, under the names that docs/guides/search.md explains. An unset member takes its value
 /// from the translator's Search, then from the model folder, then from the program's defaults. For example,
 /// `Search{.beam_size = 5}` gives the bytes of `dragoman translate --beam-size 5`. An invalid option is an
 /// Error{kBadInput} that names the option.
@@ -141,7 +143,7 @@ class Translator {
   /// `search` provides the options that the Search of a call leaves unset.
   explicit Translator(const Model& model, const Search& search = {});
 
-  /// Returns the best translation. A text without words has an empty translation.
+  /// Returns the best translation. The translation of an empty or blank text is empty.
   std::string translate(std::string_view text, const Request& request = {}) const;
   /// Returns up to n_best translations, at least one, best first.
   std::vector<Translation> translate(std::string_view text, const Search& search, const Request& request = {}) const;
@@ -153,11 +155,13 @@ class Translator {
   std::vector<std::vector<Translation>> translate_batch(const std::vector<std::string>& texts, const Search& search,
                                                         const Request& request = {}) const;
 
-  /// Receives the translations or the error of one submitted text. Called exactly once, by a worker thread. It must be
-  /// quick, must not throw, and must not call the translator.
+  /// Receives the translations or the error of one submitted text. Called exactly once: by a worker thread, or by the
+  /// thread in submit() if there is nothing to translate (a blank text) or the request cannot be queued. It must be
+  /// quick, must not throw, and must not call the translator. Not called if submit() throws, as it does for an invalid
+  /// `search`.
   using Done = std::function<void(std::vector<Translation> translations, std::exception_ptr error)>;
-  /// Queues a text and returns. Blocks only while several megabytes of text are in flight. When the last handle of the
-  /// translator is destroyed, texts in flight end with Error{kInterrupted}.
+  /// Queues a text and returns. Blocks only while the unfinished requests of this translator hold more than 64 MiB. When
+  /// the last handle of the translator is destroyed, unfinished requests end with Error{kInterrupted}.
   void submit(std::string_view text, const Search& search, const Request& request, Done done) const;
   std::future<std::vector<Translation>> submit(std::string_view text, const Search& search = {},
                                                const Request& request = {}) const;
@@ -175,8 +179,9 @@ struct SentencePair {
 };
 
 struct ScorerOptions {
-  /// The length penalty by which the score follows from the log probability: see Search.
+  /// The length penalty that turns the log probability into the score; see Search::length_penalty.
   std::string length_penalty = "none";
+  /// The strength of the length penalty. Unset: the default of that penalty.
   std::optional<double> alpha{};
   /// Language codes, as in Request.
   std::string source_language{};
@@ -184,6 +189,7 @@ struct ScorerOptions {
 };
 
 struct Score {
+  /// log_probability under the length penalty.
   double score = 0;
   /// The sum of `token_scores`.
   double log_probability = 0;
@@ -193,7 +199,7 @@ struct Score {
   std::vector<double> token_scores{};
 };
 
-/// Computes how probable the model finds a given target for a source (forced decoding).
+/// Computes the probability of a given target under the model, given the source (forced decoding).
 ///
 ///     const Scorer scorer(Model("models/de-en"));
 ///     const double log_probability = scorer.score("Guten Morgen!", "Good morning!").log_probability;
@@ -266,10 +272,12 @@ struct AlignerOptions {
   /// The decoder layer whose attention is used, from 0; negative values count from the last layer. Unset: the attention
   /// that the model declares as its alignment.
   std::optional<int> layer{};
-  /// If greater than 0, all links of at least this weight are returned. Otherwise each target unit has its best link.
+  /// If greater than 0, all links whose attention weight is at least this value are returned. Otherwise each target unit
+  /// has its best link, the one with the largest weight.
   double threshold = 0;
 };
 
+/// A link between two units of an Alignment, by their indices.
 struct Link {
   std::int32_t source = 0;
   std::int32_t target = 0;
