@@ -43,7 +43,8 @@ class Translator {
   std::vector<Record> translate(std::vector<Record> records);
   std::vector<Record> translate(std::vector<Record> records, const RecordOptions& options);
 
-  /// Called once, by a worker of the engine. It must be quick, must not throw, and must not call the translator.
+  /// Called exactly once: by a worker of the engine, or by the thread in submit() if there is nothing to translate or
+  /// the record cannot be queued. It must be quick, must not throw, and must not call the translator.
   using Done = std::function<void(TranslatedRecord)>;
   /// Queues a record and returns. Blocks only while megabytes of records are in flight. When the translator is
   /// destroyed, everything in flight ends with Error{kInterrupted}.
