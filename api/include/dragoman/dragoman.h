@@ -9,8 +9,8 @@
 //     Translator translator(model);
 //     std::string text = translator.translate("Guten Morgen!");
 //
-// Functions report errors by throwing dragoman::Error; <dragoman/core/error.h> lists the codes, and the exceptions of the
-// standard library that may pass. All classes except TrainConfig are thread-safe: any number of threads may use one
+// Functions report errors by throwing dragoman::Error. <dragoman/core/error.h> lists the codes, and the exceptions of
+// the standard library that may pass. All classes except TrainConfig are thread-safe: any number of threads may use one
 // object, and create objects from one Model. A copy of a Model, Tokenizer, Translator, Scorer, Embedder or Aligner is a
 // handle of the same object.
 
@@ -160,8 +160,8 @@ class Translator {
   /// quick, must not throw, and must not call the translator. Not called if submit() throws, as it does for an invalid
   /// `search`.
   using Done = std::function<void(std::vector<Translation> translations, std::exception_ptr error)>;
-  /// Queues a text and returns. Blocks only while the unfinished requests of this translator hold more than 64 MiB. When
-  /// the last handle of the translator is destroyed, unfinished requests end with Error{kInterrupted}.
+  /// Queues a text and returns. Blocks only while the unfinished requests of this translator hold more than 64 MiB.
+  /// When the last handle of the translator is destroyed, unfinished requests end with Error{kInterrupted}.
   void submit(std::string_view text, const Search& search, const Request& request, Done done) const;
   std::future<std::vector<Translation>> submit(std::string_view text, const Search& search = {},
                                                const Request& request = {}) const;
@@ -272,8 +272,8 @@ struct AlignerOptions {
   /// The decoder layer whose attention is used, from 0; negative values count from the last layer. Unset: the attention
   /// that the model declares as its alignment.
   std::optional<int> layer{};
-  /// If greater than 0, all links whose attention weight is at least this value are returned. Otherwise each target unit
-  /// has its best link, the one with the largest weight.
+  /// If greater than 0, all links whose attention weight is at least this value are returned. Otherwise each target
+  /// unit has its best link, the one with the largest weight.
   double threshold = 0;
 };
 
