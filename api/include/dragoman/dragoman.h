@@ -10,9 +10,9 @@
 //     std::string text = translator.translate("Guten Morgen!");
 //
 // Functions report errors by throwing dragoman::Error. <dragoman/core/error.h> lists the codes, and the exceptions of
-// the standard library that may pass. All classes except TrainConfig are thread-safe: any number of threads may use one
-// object, and create objects from one Model. A copy of a Model, Tokenizer, Translator, Scorer, Embedder or Aligner is a
-// handle of the same object.
+// the standard library that may pass. Model, Tokenizer, Translator, Scorer, Embedder and Aligner are handles: a copy
+// refers to the same object. They are thread-safe: any number of threads may use one object, and create objects from one
+// Model. All other types are values.
 
 #include <cstddef>
 #include <cstdint>
@@ -92,7 +92,8 @@ using LearnBpeOptions = tokenizer::LearnOptions;
 using tokenizer::LearnUnigramOptions;
 
 /// Learns a BPE vocabulary from text files. Several files give one joint vocabulary. The result is byte-identical to
-/// the result of `dragoman learn-bpe`. Full contract: <dragoman/tokenizer/learn_bpe.h>.
+/// the result of `dragoman learn-bpe`. A stop request ends learning with Error{kInterrupted}. Full contract:
+/// <dragoman/tokenizer/learn_bpe.h>.
 Tokenizer learn_bpe(const std::vector<std::filesystem::path>& files, const LearnBpeOptions& options = {},
                     const ProgressSink& progress = {}, const LogSink& log = {}, const std::stop_token& stop = {});
 /// Learns a unigram vocabulary as SentencePiece does. With the same options, the result is byte-identical to the result
@@ -116,7 +117,8 @@ struct Request {
   std::string target_language{};
   /// Every translation begins with this text.
   std::string target_prefix{};
-  /// Every translation contains each of these texts as whole words. Requires beam search.
+  /// Every translation contains each of these texts as whole words. If the length limit or suppressed tokens make this
+  /// impossible, Translation::unmet_constraints names the missing texts. Requires beam search.
   std::vector<std::string> constraints{};
   /// Whether the text consists of tokens of the source tokenizer, separated by spaces, as in "▁Hallo ▁Welt". A token
   /// outside the vocabulary becomes the unknown token. `target_prefix` and `constraints` remain plain text.
@@ -313,8 +315,8 @@ class Aligner {
 
 // --- Training -------------------------------------------------------------------------------------------------------
 
-/// A training configuration with the keys of `dragoman train`, which docs/guides/training.md explains. A value type: a
-/// copy is independent. Not thread-safe.
+/// A training configuration with the keys of `dragoman train`, which docs/guides/training.md explains. A value type, so
+/// copies are independent. Not thread-safe.
 class TrainConfig {
  public:
   /// Reads a YAML file. Error{kBadInput} names the line or the key.
