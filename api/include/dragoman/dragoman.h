@@ -11,8 +11,8 @@
 //
 // Functions report errors by throwing dragoman::Error. <dragoman/core/error.h> lists the codes, and the exceptions of
 // the standard library that may pass. Model, Tokenizer, Translator, Scorer, Embedder and Aligner are handles: a copy
-// refers to the same object. They are thread-safe: any number of threads may use one object, and create objects from one
-// Model. All other types are values.
+// refers to the same object. They are thread-safe: any number of threads may use one object, and create objects from
+// one Model. All other types are values.
 
 #include <cstddef>
 #include <cstdint>
