@@ -1,5 +1,6 @@
 #include "dragoman/decoding/model_stepper.h"
 
+#include "padded_request.h"
 #include "shortlist_cache.h"
 
 #include <algorithm>
@@ -34,18 +35,20 @@ void copy_wanted(const tensor::Context& context, const ops::TopK& best, std::siz
   });
 }
 
-/// Candidates that are copied to the host: log probabilities, followed directly by tokens.
+/// Candidates on their way to the host: log probabilities and, after them and those of padding, tokens.
 class PendingCandidates final : public PendingStep {
  public:
   PendingCandidates(tensor::DeviceMemory& memory, const ops::TopK& candidates)
       : candidates_(candidates),
-        read_(memory.begin_read(candidates.log_probabilities.data, tensor::bytes_of(candidates.log_probabilities) +
-                                                                       tensor::bytes_of(candidates.tokens))) {}
+        tokens_begin_(static_cast<std::size_t>(static_cast<const std::byte*>(candidates.tokens.data) -
+                                               static_cast<const std::byte*>(candidates.log_probabilities.data))),
+        read_(memory.begin_read(candidates.log_probabilities.data,
+                                tokens_begin_ + tensor::bytes_of(candidates.tokens))) {}
 
   void finish(StepResult& result) override {
     auto* const bytes = const_cast<std::byte*>(read_->wait().data());  // the memory of a tensor; it is not written
     candidates_.log_probabilities.data = bytes;
-    candidates_.tokens.data = bytes + tensor::bytes_of(candidates_.log_probabilities);
+    candidates_.tokens.data = bytes + tokens_begin_;
     copy_candidates(candidates_.tokens, candidates_.log_probabilities, result);
     result.scored_log_probabilities.clear();
     result.forced_log_probabilities.assign(static_cast<std::size_t>(candidates_.tokens.rows), 0);
@@ -54,8 +57,20 @@ class PendingCandidates final : public PendingStep {
 
  private:
   ops::TopK candidates_;
+  std::size_t tokens_begin_;
   std::unique_ptr<tensor::PendingRead> read_;
 };
+
+/// Without those of padding.
+nn::Tensor first_rows(nn::Tensor tensor, std::size_t rows) {
+  if (!tensor.empty()) tensor.rows = static_cast<std::int64_t>(rows);
+  return tensor;
+}
+ops::TopK first_rows(ops::TopK best, std::size_t rows) {
+  best.tokens = first_rows(best.tokens, rows);
+  best.log_probabilities = first_rows(best.log_probabilities, rows);
+  return best;
+}
 
 }  // namespace
 
@@ -70,7 +85,8 @@ ModelStepper::ModelStepper(const nn::Seq2SeqModel& model, tensor::Context& conte
     : model_(&model),
       context_(&context),
       state_(context, model.state_layout(), model.parameters().compute_type()),
-      shortlist_cache_(std::make_unique<ShortlistCache>()) {}
+      shortlist_cache_(std::make_unique<ShortlistCache>()),
+      padded_request_(std::make_unique<PaddedRequest>()) {}
 
 ModelStepper::~ModelStepper() = default;
 
@@ -138,11 +154,25 @@ void ModelStepper::keep_alignments(const StepRequest& request, const nn::Tensor&
     result.alignments.push_back(state_.alignment(t));
 }
 
-ModelStepper::Distributions ModelStepper::distributions(const StepRequest& request, StepResult& result) {
+/// Where a device records steps, those of other numbers of rows get one shape.
+const StepRequest& ModelStepper::padded(const StepRequest& request) {
+  const auto rows = static_cast<std::int64_t>(request.rows.size());
+  const bool repeats = model_->recordable() && rows > 0 && request.next.total() == rows;
+  return padded_request_->assign(request, repeats ? context_->row_bucket(rows) - rows : 0, spec().decoder_start,
+                                 candidates_.tokens.rows);
+}
+
+/// `request` has the padding.
+void ModelStepper::prepare_rows(const StepRequest& request, std::int64_t padding) {
   require_possible(request);
   state_.request_alignment(request.alignment ? model_->alignment_heads() : nn::AlignmentHeads{});
-  state_.set_rows(request.rows);
+  state_.set_rows(request.rows, padding);
   choose_rows(request);
+}
+
+ModelStepper::Distributions ModelStepper::distributions(const StepRequest& exact, StepResult& result) {
+  const StepRequest& request = padded(exact);
+  prepare_rows(request, request.next.batch() - exact.next.batch());
   nn::Sequences next;
   ops::DeviceIndices last_rows, scored_rows;
   struct Found {
@@ -176,14 +206,15 @@ ModelStepper::Distributions ModelStepper::distributions(const StepRequest& reque
         tensors.attention = state_.kept_attention();
         return tensors;
       });
-  keep_alignments(request, found.attention, result);
-  return {tensor::HostView::of(context_->memory(), found.last),
+  keep_alignments(exact, found.attention, result);
+  return {tensor::HostView::of(context_->memory(), first_rows(found.last, exact.rows.size())),
           scored_rows_.empty() ? std::nullopt
                                : std::optional(tensor::HostView::of(context_->memory(), found.before_forced))};
 }
 
 void ModelStepper::step(const StepRequest& request, StepResult& result) {
-  const Outcome outcome = run(request);
+  Outcome outcome = run(request);
+  outcome.best = first_rows(outcome.best, request.rows.size());
   keep_alignments(request, outcome.attention, result);
   copy_forced(request, outcome.forced_nlls, result);
   copy_candidates(tensor::HostView::of(context_->memory(), outcome.best.tokens).tensor(),
@@ -199,7 +230,7 @@ std::unique_ptr<PendingStep> ModelStepper::begin(const StepRequest& request) {
   core::require(runs_ahead() && request.next.total() == request.next.batch() && request.scored.empty() &&
                     request.noise.empty() && request.edits.empty() && !request.alignment,
                 core::ErrorCode::kInternal, "a step that wants more than candidates cannot be begun");
-  return std::make_unique<PendingCandidates>(context_->memory(), run(request).best);
+  return std::make_unique<PendingCandidates>(context_->memory(), first_rows(run(request).best, request.rows.size()));
 }
 
 /// Uses the buffer of the last step's candidates: the kernel that reads those was launched before.
@@ -218,11 +249,9 @@ void ModelStepper::make_room_for_candidates(std::int64_t rows, std::int64_t per_
                  {data, rows, per_row, per_row, type, context_->device()}};
 }
 
-ModelStepper::Outcome ModelStepper::run(const StepRequest& request) {
-  require_possible(request);
-  state_.request_alignment(request.alignment ? model_->alignment_heads() : nn::AlignmentHeads{});
-  state_.set_rows(request.rows);
-  choose_rows(request);
+ModelStepper::Outcome ModelStepper::run(const StepRequest& exact) {
+  const StepRequest& request = padded(exact);
+  prepare_rows(request, request.next.batch() - exact.next.batch());
   const auto rows = static_cast<std::int64_t>(request.rows.size());
   const bool whole_rows = request.next.total() == rows;
   const std::int64_t vocabulary = model_->spec().target_vocabulary;

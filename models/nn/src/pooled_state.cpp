@@ -3,6 +3,7 @@
 #include "kept_type.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <dragoman/core/error.h>
 #include <dragoman/ops/elementwise.h>
@@ -92,8 +93,9 @@ void PooledState::release(std::int32_t slot_number) {
   slot.live = false;
 }
 
-void PooledState::set_rows(std::span<const RowRef> rows) {
+void PooledState::set_rows(std::span<const RowRef> rows, std::int64_t padding) {
   std::swap(previous_rows_, rows_);
+  previous_padding_ = std::exchange(padding_, padding);
   rows_.assign(rows.begin(), rows.end());
 }
 
@@ -166,7 +168,7 @@ void PooledState::complete_step(Context& context) {
 void PooledState::check_step(const tensor::RaggedTokens& next) const {
   core::require(next.offsets.size() == rows_.size() + 1, core::ErrorCode::kInvalidArgument,
                 "{} token sequences for {} rows", next.batch(), rows_.size());
-  const auto previous = static_cast<std::int64_t>(previous_rows_.size());
+  const auto previous = static_cast<std::int64_t>(previous_rows_.size()) - previous_padding_;
   for (std::size_t r = 0; r < rows_.size(); ++r) {
     const auto [slot, parent] = rows_[r];
     core::require(is_live(slot), core::ErrorCode::kInvalidArgument, "row {} is of slot {}, which holds no sentence", r,
@@ -189,24 +191,35 @@ void PooledState::append_histories(const tensor::RaggedTokens& next) {
   ancestors_.longest = 0;
   ancestor_offsets_.assign(1, 0);
   new_rows_.clear();
-  for (std::size_t r = 0; r < rows_.size(); ++r) {
-    const std::int32_t begin = ancestor_offsets_.back();
-    std::int32_t count = 0;
-    if (rows_[r].parent >= 0) {
-      const auto parent = static_cast<std::size_t>(rows_[r].parent);
-      const std::int32_t parent_begin = previous_ancestor_offsets_[parent];
-      count = previous_ancestor_offsets_[parent + 1] - parent_begin;
-      if (!lists_on_device_) append_range(ancestors_.rows, previous_ancestors_, parent_begin, parent_begin + count);
-    }
-    for (std::int32_t i = next.offsets[r]; i < next.offsets[r + 1]; ++i) {
-      new_rows_.push_back(append_history_row(slots_[static_cast<std::size_t>(rows_[r].slot)]));
-      if (!lists_on_device_) ancestors_.rows.push_back(new_rows_.back());
-      host_positions_[static_cast<std::size_t>(i)] = count++;
-      ancestors_.ranges.push_back({begin, count});
-    }
-    ancestors_.longest = std::max(ancestors_.longest, count);
-    ancestor_offsets_.push_back(begin + count);
+  const std::size_t padding_begin = rows_.size() - static_cast<std::size_t>(padding_);
+  for (std::size_t r = 0; r < padding_begin; ++r)
+    append_history(r, next, slots_[static_cast<std::size_t>(rows_[r].slot)]);
+  // No later step reads these rows, so their pages are free for it. Its kernels run after this step's.
+  struct Padding {
+    RowPool& pool;
+    Slot slot{};
+    ~Padding() { pool.give_back(slot.pages); }
+  } padding{history_};
+  for (std::size_t r = padding_begin; r < rows_.size(); ++r) append_history(r, next, padding.slot);
+}
+
+void PooledState::append_history(std::size_t r, const tensor::RaggedTokens& next, Slot& to) {
+  const std::int32_t begin = ancestor_offsets_.back();
+  std::int32_t count = 0;
+  if (rows_[r].parent >= 0) {
+    const auto parent = static_cast<std::size_t>(rows_[r].parent);
+    const std::int32_t parent_begin = previous_ancestor_offsets_[parent];
+    count = previous_ancestor_offsets_[parent + 1] - parent_begin;
+    if (!lists_on_device_) append_range(ancestors_.rows, previous_ancestors_, parent_begin, parent_begin + count);
   }
+  for (std::int32_t i = next.offsets[r]; i < next.offsets[r + 1]; ++i) {
+    new_rows_.push_back(append_history_row(to));
+    if (!lists_on_device_) ancestors_.rows.push_back(new_rows_.back());
+    host_positions_[static_cast<std::size_t>(i)] = count++;
+    ancestors_.ranges.push_back({begin, count});
+  }
+  ancestors_.longest = std::max(ancestors_.longest, count);
+  ancestor_offsets_.push_back(begin + count);
 }
 
 /// Lists each sentence's memory once, for all of its rows.

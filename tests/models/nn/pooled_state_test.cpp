@@ -76,6 +76,25 @@ TEST_F(PooledStateTest, SlotsThatWereReleasedAreUsedAgainAndMemoryComesBack) {
   EXPECT_EQ(state_->bytes_in_use(), 0U);
 }
 
+TEST_F(PooledStateTest, RowsOfPaddingTakeNoMemoryAndCannotBeContinued) {
+  const auto slots = admit({0, 3});
+  const auto padded_step = [&](const std::vector<RowRef>& rows, std::int64_t padding) {
+    const std::vector<std::int32_t> tokens(rows.size(), 7);
+    std::vector<std::int32_t> offsets;
+    for (std::size_t r = 0; r <= rows.size(); ++r) offsets.push_back(static_cast<std::int32_t>(r));
+    state_->set_rows(rows, padding);
+    state_->begin_step(context_, {tokens, offsets});
+  };
+  padded_step({{slots[0], -1}, {slots[0], -1}, {slots[0], -1}}, 2);
+  const std::size_t one_row = state_->bytes_in_use();
+  for (int t = 1; t < 2 * RowPool::kPageRows; ++t) {
+    padded_step({{slots[0], 0}, {slots[0], -1}, {slots[0], -1}}, 2);
+    EXPECT_EQ(positions(), (std::vector<std::int32_t>{t, 0, 0}));
+  }
+  EXPECT_EQ(state_->bytes_in_use(), 2 * one_row) << "two pages are one row's";
+  EXPECT_THAT(refusal({{slots[0], 1}}, {1}), HasSubstr("row 0 continues row 1, but the last step had 1"));
+}
+
 TEST_F(PooledStateTest, RowsThatCannotBeContinuedAreRefused) {
   const auto slots = admit({0, 3, 5});
   step({{slots[0], -1}, {slots[1], -1}}, {1, 1});

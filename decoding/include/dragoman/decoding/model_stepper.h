@@ -11,6 +11,7 @@
 
 namespace dragoman::decoding {
 
+class PaddedRequest;
 class ShortlistCache;
 
 /// A StepModel over a Seq2SeqModel: pooled decoder state, cached steps, fused projection and selection. The model and
@@ -50,10 +51,12 @@ class ModelStepper final : public StepModel {
  private:
   struct Outcome;
 
+  const StepRequest& padded(const StepRequest& request);
   Outcome run(const StepRequest& request);
   void make_room_for_candidates(std::int64_t rows, std::int64_t per_row);
   void require_possible(const StepRequest& request) const;
   void keep_alignments(const StepRequest& request, const nn::Tensor& attention, StepResult& result);
+  void prepare_rows(const StepRequest& request, std::int64_t padding);
   void choose_rows(const StepRequest& request);
   void copy_forced(const StepRequest& request, const nn::Tensor& nlls, StepResult& result) const;
 
@@ -61,6 +64,7 @@ class ModelStepper final : public StepModel {
   tensor::Context* context_;
   nn::PooledState state_;
   std::unique_ptr<ShortlistCache> shortlist_cache_;
+  std::unique_ptr<PaddedRequest> padded_request_;
   /// The candidates of the last step, if the model runs ahead: the next step chooses from them. In the buffer, tokens
   /// follow the log probabilities.
   ops::TopK candidates_;

@@ -53,7 +53,10 @@ class PooledState final : public DecoderState {
 
   /// Sets the rows of the next decode() call, which checks them. Each row must name a slot that holds a sentence, and
   /// continue a row of the last step with the same slot. Otherwise decode() throws Error{kInvalidArgument}.
-  void set_rows(std::span<const RowRef> rows);
+  ///
+  /// The last `padding` rows only give the step the shape of another one: no later row can continue them, and their
+  /// keys and values take no memory after the step.
+  void set_rows(std::span<const RowRef> rows, std::int64_t padding = 0);
   /// The number of tokens in the history of row r of the last step.
   std::int32_t history_length(std::int64_t row) const;
 
@@ -139,6 +142,7 @@ class PooledState final : public DecoderState {
   bool is_live(std::int32_t slot) const;
   void check_step(const tensor::RaggedTokens& next) const;
   void append_histories(const tensor::RaggedTokens& next);
+  void append_history(std::size_t row, const tensor::RaggedTokens& next, Slot& to);
   void list_memories(const tensor::RaggedTokens& next);
   void make_room_for_row_states();
   static DeviceKeyLists upload(Context& context, const KeyLists& lists);
@@ -156,6 +160,8 @@ class PooledState final : public DecoderState {
   std::vector<Slot> slots_;
   std::vector<RowRef> rows_;
   std::vector<RowRef> previous_rows_;
+  std::int64_t padding_ = 0;           ///< the last of rows_
+  std::int64_t previous_padding_ = 0;  ///< the last of previous_rows_
   std::vector<std::int32_t> host_positions_;
   std::vector<std::int32_t> parents_;
   std::vector<std::int32_t> new_rows_;

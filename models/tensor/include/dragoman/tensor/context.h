@@ -166,6 +166,11 @@ class Context {
     const int digits = std::bit_width(static_cast<std::uint64_t>(n));
     return bucket(n, digits > 3 ? std::int64_t{1} << (digits - 3) : 1);
   }
+  /// Rounds a number of rows up, where steps are recorded: to a multiple of 8, and by at most a sixteenth from 128 on.
+  std::int64_t row_bucket(std::int64_t rows) const noexcept {
+    return bucket(rows, std::max(std::int64_t{8}, static_cast<std::int64_t>(
+                                                      std::bit_floor(static_cast<std::uint64_t>(rows)) / 16)));
+  }
   StepRecorder* recorder() const noexcept { return recorder_.get(); }
   void set_recorder(std::unique_ptr<StepRecorder> recorder) noexcept { recorder_ = std::move(recorder); }
 
