@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <exception>
+#include <new>
 #include <utility>
 
 #include <dragoman/core/error.h>
@@ -48,6 +50,13 @@ std::size_t workspace_room(std::size_t bytes) {
 void* workspace_in(void* room) {
   const auto address = reinterpret_cast<std::uintptr_t>(room);
   return static_cast<char*>(room) + (kWorkspaceAlignment - address % kWorkspaceAlignment) % kWorkspaceAlignment;
+}
+
+/// Whether an allocation has failed, or would have gone beyond what may be taken.
+bool is_lack_of_memory(const std::exception& error) {
+  const auto* const of_ours = dynamic_cast<const core::Error*>(&error);
+  return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
+         (of_ours != nullptr && of_ours->code() == core::ErrorCode::kUnsupported);
 }
 
 template <class T>
@@ -202,7 +211,9 @@ void LibraryGemm::keep_answers() noexcept {
   if (file_.empty()) return;
   try {
     core::make_folder(file_.parent_path());
-    core::write_file(file_, format_answers(answers_, library_->identity()));
+    GemmAnswers finished = answers_;
+    for (const GemmQuestion& question : unfinished_) finished.erase(question);
+    core::write_file(file_, format_answers(finished, library_->identity()));
     trouble_.clear();
   } catch (const std::exception& error) {  // they are found again, which takes time and changes nothing
     trouble_ = error.what();
@@ -229,15 +240,38 @@ std::vector<GemmAlgorithm> LibraryGemm::candidates_of(const GemmQuestion& questi
   return all;
 }
 
-GemmAnswer LibraryGemm::find_answer(const GemmQuestion& question) const {
+/// A probe for fewer rows takes less memory. What is not probed takes the algorithm whose bits all others must have.
+GemmAnswer LibraryGemm::find_answer(const GemmQuestion& question) {
   const std::vector<std::int64_t> buckets = rows_asked(question);
   GemmShape largest = question.shape;
   largest.rows = buckets.back();
-  largest = packed(largest);
-  const std::vector<GemmAlgorithm> best = library_->candidates(largest, false);
+  const std::vector<GemmAlgorithm> best = library_->candidates(packed(largest), false);
   if (best.empty()) return {};
+  for (std::size_t probed = buckets.size();; --probed) {
+    try {
+      GemmAnswer answer = probed_answer(question, best.front(), std::span(buckets).first(probed));
+      if (answer.size() < probed) return {};
+      for (const std::int64_t rows : std::span(buckets).subspan(probed)) {
+        const std::vector<GemmAlgorithm> all = candidates_of(question, rows);
+        answer.push_back(static_cast<int>(std::ranges::find(all, best.front()) - all.begin()));
+      }
+      if (probed < buckets.size()) unfinished_.insert(question);
+      return answer;
+    } catch (const std::exception& error) {
+      if (probed == 0 || !is_lack_of_memory(error)) throw;
+    }
+  }
+}
+
+/// Of some of the buckets; empty if one of them has no algorithm with the bits of `first`.
+GemmAnswer LibraryGemm::probed_answer(const GemmQuestion& question, const GemmAlgorithm& first,
+                                      std::span<const std::int64_t> buckets) const {
+  if (buckets.empty()) return {};
+  GemmShape largest = question.shape;
+  largest.rows = buckets.back();
+  largest = packed(largest);
   Probe probe(*library_, *memory_, largest);
-  const auto expected = probe.result(largest, best.front());
+  const auto expected = probe.result(largest, first);
   if (!expected) return {};
   GemmAnswer answer;
   for (const std::int64_t rows : buckets) {

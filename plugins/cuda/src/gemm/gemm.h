@@ -5,7 +5,9 @@
 
 #include <memory>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
+#include <span>
 
 #include <dragoman/tensor/context.h>
 
@@ -51,7 +53,8 @@ class PlainGemm final : public Gemm {
 /// rows must be stable, it is the rule's for many rows. Others are timed, but only such that give its rows, bit by bit,
 /// so time decides about nothing but time: a choice that is lost, or made on a busy device, changes no result. If any
 /// number of rows has no such algorithm, the plain kernels compute them all. A product is timed once, when it is first
-/// met, and the answers are kept in a file.
+/// met, and the answers are kept in a file. Numbers of rows whose probe finds no memory take the library's algorithm
+/// untried.
 class LibraryGemm final : public Gemm {
  public:
   /// Numbers of rows for which row-stable algorithms are looked for: what lies between takes that of the next, and what
@@ -84,7 +87,9 @@ class LibraryGemm final : public Gemm {
   Plan first_plan(const std::vector<GemmAlgorithm>& algorithms, std::size_t from, const GemmShape& shape) const;
   const std::vector<GemmAlgorithm>& algorithms_for(const GemmQuestion& question);
   const GemmAnswer& answer(const GemmQuestion& question);
-  GemmAnswer find_answer(const GemmQuestion& question) const;
+  GemmAnswer find_answer(const GemmQuestion& question);
+  GemmAnswer probed_answer(const GemmQuestion& question, const GemmAlgorithm& first,
+                           std::span<const std::int64_t> buckets) const;
   std::vector<std::int64_t> rows_asked(const GemmQuestion& question) const;
   std::vector<GemmAlgorithm> candidates_of(const GemmQuestion& question, std::int64_t rows) const;
   void keep_answers() noexcept;
@@ -101,6 +106,7 @@ class LibraryGemm final : public Gemm {
   std::map<std::pair<GemmShape, RowBits>, Plan> plans_;
   mutable std::mutex answers_mutex_;
   GemmAnswers answers_;
+  std::set<GemmQuestion> unfinished_;  ///< whose probes had no room: a later process asks again
   std::map<GemmQuestion, std::vector<GemmAlgorithm>> algorithms_;  ///< what the answers of this process stand for
   std::string trouble_;
 };
