@@ -16,8 +16,23 @@ endif()
 set(DRAGOMAN_HAS_NVCC ON)
 
 # Real code for the two generations that most have, and PTX for later ones.
-set(DRAGOMAN_CUDA_CODE "-gencode=arch=compute_80,code=sm_80;-gencode=arch=compute_90,code=[sm_90,compute_90]" CACHE STRING
-  "nvcc's options for the GPUs that are compiled for")
+set(DRAGOMAN_CUDA_ARCHITECTURES "80;90" CACHE STRING
+  "Compute capabilities that kernels are compiled for, without the dot; later GPUs than the last compile its PTX when a program starts")
+set(DRAGOMAN_CUDA_CODE "" CACHE STRING "nvcc's options for the GPUs that are compiled for, in place of DRAGOMAN_CUDA_ARCHITECTURES")
+set(cuda_code ${DRAGOMAN_CUDA_CODE})
+if(NOT cuda_code)
+  set(last_architecture 0)
+  foreach(architecture IN LISTS DRAGOMAN_CUDA_ARCHITECTURES)
+    # Tensor cores multiply bf16 from 8.0 on, and a device that is older is not offered.
+    if(NOT architecture MATCHES "^[0-9]+$" OR architecture LESS 80 OR NOT architecture GREATER last_architecture)
+      message(FATAL_ERROR "DRAGOMAN_CUDA_ARCHITECTURES is \"${DRAGOMAN_CUDA_ARCHITECTURES}\"; list numbers from 80 on in rising order, as \"80;90\"")
+    endif()
+    set(last_architecture ${architecture})
+    list(APPEND cuda_code -gencode=arch=compute_${architecture},code=sm_${architecture})
+  endforeach()
+  list(APPEND cuda_code -gencode=arch=compute_${last_architecture},code=compute_${last_architecture})
+endif()
+set(DRAGOMAN_CUDA_CODE_OPTIONS ${cuda_code})
 
 # dragoman_cuda_objects(plugin objects usage SOURCES file.cu... INCLUDE folder...): compiles the kernels of a plugin. `objects` becomes the list
 # of object files, each with the lines of its instructions, for profilers and compute-sanitizer; `usage` becomes that of what ptxas said of each kernel (its registers), for a test.
@@ -31,7 +46,7 @@ function(dragoman_cuda_objects plugin objects usage)
     set(object ${PROJECT_BINARY_DIR}/cuda/${plugin}/${name}.cu.o)
     add_custom_command(OUTPUT ${object}
       COMMAND sh -c "\"$@\" 2>\"$0\" || { cat \"$0\" >&2; exit 1; }" ${object}.usage
-        ${DRAGOMAN_NVCC} -std=c++20 -O3 -lineinfo -Xptxas -v ${DRAGOMAN_CUDA_CODE} -Xcompiler -fPIC,-fvisibility=hidden
+        ${DRAGOMAN_NVCC} -std=c++20 -O3 -lineinfo -Xptxas -v ${DRAGOMAN_CUDA_CODE_OPTIONS} -Xcompiler -fPIC,-fvisibility=hidden
         ${ARG_INCLUDE} -MD -MF ${object}.d -c ${source} -o ${object}
       DEPENDS ${source}
       DEPFILE ${object}.d
