@@ -1,8 +1,10 @@
 #include "launch.h"
 
 #include "block.h"
+#include "costs.h"
 #include "races.h"
 #include "steps/kernel_name.h"
+#include "watch.h"
 
 #include <algorithm>
 #include <atomic>
@@ -35,6 +37,7 @@ struct Settings {
   struct Kernel {
     std::string_view function;
     std::uint64_t launches = 0;
+    KernelCost costs;
   };
   std::map<void (*)(const void*), Kernel> kernels;
 };
@@ -62,6 +65,27 @@ struct KeptLaunch {
   void (*kernel)(const void*);
   std::vector<std::byte> copy;
   int device;
+};
+
+/// Adds a launch to the costs of its kernel, if costs are counted.
+class CountedLaunch {
+ public:
+  CountedLaunch(KernelCost& cost, const KeptLaunch& launch) : cost_(cost), launch_(launch) {}
+  CountedLaunch(const CountedLaunch&) = delete;
+  CountedLaunch& operator=(const CountedLaunch&) = delete;
+  ~CountedLaunch() {
+    if (!counts_costs) return;
+    const auto blocks = static_cast<std::uint64_t>(launch_.grid.x * launch_.grid.y);
+    ++cost_.launches;
+    cost_.blocks += blocks;
+    cost_.threads += blocks * static_cast<std::uint64_t>(launch_.threads);
+    cost_.loaded += std::exchange(bytes_loaded, 0);
+    cost_.stored += std::exchange(bytes_stored, 0);
+  }
+
+ private:
+  KernelCost& cost_;
+  const KeptLaunch& launch_;
 };
 
 void run_one_after_the_other(const KeptLaunch& launch, const std::vector<int>& blocks, const std::vector<int>& threads,
@@ -142,6 +166,22 @@ std::string name_of_kernel(void (*kernel)(const void*)) {
   return backend::cuda::kernel_name(settings().kernels[kernel].function);
 }
 
+thread_local std::uint64_t bytes_loaded = 0;
+thread_local std::uint64_t bytes_stored = 0;
+std::atomic<bool> counts_costs = false;
+
+void set_counted_costs(bool counted) noexcept {
+  counts_costs = counted;
+  update_watched_accesses();
+}
+std::map<std::string, KernelCost> take_costs() {
+  std::map<std::string, KernelCost> costs;
+  for (auto& [address, kernel] : settings().kernels)
+    if (const KernelCost cost = std::exchange(kernel.costs, {}); cost.launches > 0)
+      costs[backend::cuda::kernel_name(kernel.function)] = cost;
+  return costs;
+}
+
 void prepare_launches() {
   prepare_blocks();
   static_cast<void>(settings());
@@ -195,6 +235,7 @@ void launch(Extent grid, int threads, std::size_t shared, void (*kernel)(const v
     const OpenGates gates_are_open(launch.device);
     const auto blocks = static_cast<int>(launch.grid.x * launch.grid.y);
     const LaunchRaces races(static_cast<std::uint32_t>(blocks));
+    const CountedLaunch counted(settings().kernels[launch.kernel].costs, launch);
     if (shuffles() && blocks > 1)
       run_mixed(launch, ordered(blocks), races);
     else

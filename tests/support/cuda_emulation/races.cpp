@@ -93,6 +93,7 @@ std::atomic<bool> watches_races = std::getenv("DRAGOMAN_TEST_RACES") != nullptr;
 
 void set_watched_races(bool watched) noexcept {
   watches_races = watched;
+  update_watched_accesses();
 }
 
 LaunchRaces::LaunchRaces(std::uint32_t blocks) : first_(next_run.fetch_add(blocks)) {

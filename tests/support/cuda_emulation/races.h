@@ -2,6 +2,7 @@
 
 #include "cuda_backend_for_tests.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -23,6 +24,7 @@ class LaunchRaces {
   std::uint32_t first_;
 };
 
+extern std::atomic<bool> watches_races;
 /// Reports a race of the running block.
 void check_races(const void* address, std::size_t bytes, bool writes, const void* code);
 

@@ -1,6 +1,7 @@
 #include "watch.h"
 
 #include "block.h"
+#include "costs.h"
 #include "races.h"
 
 #include <sys/mman.h>
@@ -53,6 +54,7 @@ void check_load(const void* from, std::size_t bytes, const void* code) {
   const std::string wrong = unwritten_byte(from, bytes);
   if (!wrong.empty()) return Block::report(fmt::format("reads {} ({})", wrong, place_of_code(code)));
   if (watches_races) check_races(from, bytes, false, code);
+  if (counts_costs) bytes_loaded += bytes;
 }
 
 void check_store(const void* to, std::size_t bytes, const void* code) {
@@ -60,6 +62,13 @@ void check_store(const void* to, std::size_t bytes, const void* code) {
   if (!wrong.empty()) return Block::report(fmt::format("writes {} ({})", wrong, place_of_code(code)));
   std::memset(shadow_of(to), static_cast<int>(ByteState::kWritten), bytes);
   if (watches_races) check_races(to, bytes, true, code);
+  if (counts_costs) bytes_stored += bytes;
+}
+
+std::atomic<bool> watches_each_access = std::getenv("DRAGOMAN_TEST_RACES") != nullptr;
+
+void update_watched_accesses() noexcept {
+  watches_each_access = watches_races || counts_costs;
 }
 
 Watch::Watch(void* begin)

@@ -44,6 +44,9 @@ inline std::uint8_t* shadow_of(const void* address) noexcept {
   return begin == nullptr ? nullptr : begin + (number & (kRange - 1));
 }
 
+/// Sets watches_each_access.
+void update_watched_accesses() noexcept;
+
 /// The slow parts: there may be an error, or bytes are written for the first time. `code` is the address of the
 /// instruction after the access.
 void check_load(const void* from, std::size_t bytes, const void* code);
@@ -72,17 +75,17 @@ inline bool all_written(const std::uint8_t* shadow, std::size_t bytes) noexcept 
   }
 }
 
-/// Whether races are detected, too (races.h).
-extern std::atomic<bool> watches_races;
+/// Whether the slow parts below are called for each access: races are watched (races.h), or bytes counted (costs.h).
+extern std::atomic<bool> watches_each_access;
 
 inline void on_load(const void* from, std::size_t bytes, const void* code) {
   const std::uint8_t* const shadow = shadow_of(from);
-  if (shadow != nullptr && (!all_written(shadow, bytes) || watches_races.load(std::memory_order_relaxed)))
+  if (shadow != nullptr && (!all_written(shadow, bytes) || watches_each_access.load(std::memory_order_relaxed)))
     check_load(from, bytes, code);
 }
 inline void on_store(const void* to, std::size_t bytes, const void* code) {
   const std::uint8_t* const shadow = shadow_of(to);
-  if (shadow != nullptr && (!all_written(shadow, bytes) || watches_races.load(std::memory_order_relaxed)))
+  if (shadow != nullptr && (!all_written(shadow, bytes) || watches_each_access.load(std::memory_order_relaxed)))
     check_store(to, bytes, code);
 }
 
