@@ -28,9 +28,15 @@ void HiddenRecorder::begin(const tensor::StepSignature& signature) {
   if (++recording.seen == 2) open_ = &recording;
 }
 
-void HiddenRecorder::end(std::any output) {
+bool HiddenRecorder::end(std::any output) {
   if (open_ != nullptr) open_->output = std::move(output);
   open_ = nullptr;
+  return true;
+}
+
+bool HiddenRecorder::abandon(const char* /*reason*/) noexcept {
+  open_ = nullptr;
+  return false;
 }
 
 void HiddenRecorder::add(std::function<void(tensor::Context&)> call) {

@@ -28,8 +28,8 @@ class HiddenRecorder final : public tensor::StepRecorder {
 
   const std::any* replay(const tensor::StepSignature& signature) override;
   void begin(const tensor::StepSignature& signature) override;
-  void end(std::any output) override;
-  void abandon() noexcept override { open_ = nullptr; }
+  bool end(std::any output) override;
+  bool abandon(const char* reason) noexcept override;
 
   /// Called for every kernel call of a body. `call` repeats it with copies of its arguments.
   void add(std::function<void(tensor::Context&)> call);

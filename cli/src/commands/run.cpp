@@ -46,6 +46,7 @@ class RunPipeline final : public Command {
         {.threads = threads_, .fail_on_error = on_error_.fails(), .log = session.log, .progress = session.progress},
         session.stop);
     if (const std::string text = pipeline::describe(counts); !text.empty()) session.log(core::LogLevel::kInfo, text);
+    host.runtime().log_notices(session.log);
   }
 
  private:

@@ -90,6 +90,7 @@ class Translate final : public Command {
                                                       .progress = session.progress},
                                                      session.stop);
     if (const std::string text = pipeline::describe(counts); !text.empty()) session.log(core::LogLevel::kInfo, text);
+    host.runtime().log_notices(session.log);
     if (kernel_times_.wanted()) KernelTimesOption::log_times(session.log, host, host.device(device));
   }
 

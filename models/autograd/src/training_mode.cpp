@@ -1,5 +1,7 @@
 #include "dragoman/autograd/training_mode.h"
 
+#include "dragoman/autograd/tape.h"
+
 #include <memory>
 
 #include <dragoman/core/error.h>
@@ -44,6 +46,12 @@ void TrainingMode::resume(const tensor::ExtensionState& state) {
 TrainingMode& training_mode(Context& context) {
   if (auto* mode = context.extension<TrainingMode>()) return *mode;
   return context.attach(std::make_unique<TrainingMode>(context.memory()));
+}
+
+void TrainingMode::restart(const tensor::ExtensionState& state) {
+  resume(state);
+  gradients_.reset();
+  if (tape_ != nullptr) tape_->clear();
 }
 
 tensor::RandomState next_random(Context& context) {

@@ -156,6 +156,12 @@ std::string Runtime::describe_automatic_compute(Device device) const {
                      fmt::join(reasons, "; "));
 }
 
+void Runtime::log_notices(const core::LogSink& log) const {
+  for (const auto& backend : backends())
+    for (const std::string& line : backend->take_notices())
+      core::log(log, core::LogLevel::kWarning, fmt::format("device {}: {}", backend->name(), line));
+}
+
 std::string_view backend_of(std::string_view device_name) {
   return device_name.substr(0, device_name.find(':'));
 }

@@ -125,6 +125,11 @@ void Context::resume_extensions(const ExtensionStates& states) {
     if (extensions_[i]) extensions_[i]->resume(states[i]);
 }
 
+void Context::restart_extensions(const ExtensionStates& states) {
+  for (std::size_t i = 0; i < states.size(); ++i)
+    if (extensions_[i]) extensions_[i]->restart(states[i]);
+}
+
 Tensor copy_to_step(Context& context, std::span<const float> values, std::int64_t rows, std::int64_t cols) {
   core::require(static_cast<std::int64_t>(values.size()) == rows * cols, core::ErrorCode::kInvalidArgument,
                 "{} values do not fill [{}, {}]", values.size(), rows, cols);

@@ -7,6 +7,7 @@
 #include "stream_capture.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -138,7 +139,22 @@ tensor::PreferredLoad CudaBackend::preferred_load(int number) const {
 std::unique_ptr<tensor::StepRecorder> CudaBackend::make_recorder(tensor::Context& context) const {
   open_library(context.device());
   if (options_.kernel_times) return nullptr;  // a graph is one launch
-  return std::make_unique<GraphRecorder>(make_stream_capture(context.device().number()));
+  const int number = context.device().number();
+  return std::make_unique<GraphRecorder>(
+      make_stream_capture(number, memories_.at(static_cast<std::size_t>(number))->use()), nullptr,
+      [this](const std::string& reason) { note_refusal(reason); });
+}
+
+void CudaBackend::note_refusal(const std::string& reason) const {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(noted_refusal_, true)) return;
+  notices_.push_back(fmt::format(
+      "a step could not be recorded as a graph and is launched kernel by kernel, which is slower: {}", reason));
+}
+
+std::vector<std::string> CudaBackend::take_notices() const {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(notices_, {});
 }
 
 }  // namespace dragoman::backend::cuda

@@ -30,6 +30,7 @@ class CudaBackend final : public tensor::Backend {
   std::string describe() const override;
   std::vector<std::string> details() const override;
   std::vector<std::string> missing() const override;
+  std::vector<std::string> take_notices() const override;
   std::vector<tensor::KernelTime> kernel_times() const override;
   void configure(const tensor::DeviceOptions& options) override;
   std::unique_ptr<tensor::StepRecorder> make_recorder(tensor::Context& context) const override;
@@ -41,12 +42,16 @@ class CudaBackend final : public tensor::Backend {
 
   /// Lets products of the device go through cuBLASLt, if that may be and it is here; the first context asks for it.
   void open_library(tensor::Device device) const;
+  /// Notes, the first time only, that a step could not be recorded.
+  void note_refusal(const std::string& reason) const;
 
   cudaError_t absence_ = cudaSuccess;
   std::string left_out_;  ///< why devices that the driver knows are not offered; empty if all are
   std::vector<std::unique_ptr<DeviceMemory>> memories_;
   tensor::DeviceOptions options_;
   mutable std::mutex mutex_;
+  mutable std::vector<std::string> notices_;
+  mutable bool noted_refusal_ = false;
   mutable std::vector<std::unique_ptr<LibraryGemm>> libraries_;  ///< of each device; nullptr: not opened
 };
 

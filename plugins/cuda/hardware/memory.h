@@ -17,6 +17,8 @@ class DeviceMemory final : public tensor::DeviceMemory, public tensor::LaunchQue
 
   /// From now on no more than so many bytes are taken; of several bounds the least holds.
   void bound(std::uint64_t bytes) noexcept { use_.bound(bytes); }
+  /// Where memory that CUDA itself takes is counted.
+  MemoryUse& use() noexcept { return use_; }
   /// Error{kUnsupported} that says how much there is, where it does not suffice.
   void* allocate(std::size_t bytes) override;
   void deallocate(void* data, std::size_t bytes) noexcept override;

@@ -54,8 +54,8 @@ class NoRecording final : public tensor::StepRecorder {
  public:
   const std::any* replay(const tensor::StepSignature&) override { return nullptr; }
   void begin(const tensor::StepSignature&) override {}
-  void end(std::any) override {}
-  void abandon() noexcept override {}
+  bool end(std::any) override { return true; }
+  bool abandon(const char*) noexcept override { return false; }
 };
 
 /// So many devices of a kind, each with memory of its own, that keep steps.

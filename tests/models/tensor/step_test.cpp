@@ -21,10 +21,20 @@ class ResultRecorder final : public StepRecorder {
     return found == results_.end() ? nullptr : &found->second;
   }
   void begin(const StepSignature& signature) override { current_ = signature; }
-  void end(std::any output) override { results_[*current_] = std::move(output); }
-  void abandon() noexcept override { ++abandoned; }
+  bool end(std::any output) override {
+    if (failures-- > 0) return false;
+    results_[*current_] = std::move(output);
+    return true;
+  }
+  bool abandon(const char* reason) noexcept override {
+    ++abandoned;
+    abandoned_for = reason;
+    return failures-- > 0;
+  }
 
   int abandoned = 0;
+  std::string abandoned_for;
+  int failures = 0;  ///< attempts that cannot be recorded
 
  private:
   std::map<StepSignature, std::any> results_;
@@ -134,6 +144,60 @@ TEST_F(Step, ABodyMustNotUpload) {
                core::Error);
   EXPECT_EQ(recorder_->abandoned, 1);
   EXPECT_NO_THROW(context_.step([&] { context_.indices(values); })) << "a step that is never recorded may";
+}
+
+/// An attempt that cannot be recorded, whether it ends or throws, leaves nothing behind.
+TEST_F(Step, ABodyThatCannotBeRecordedRunsAgain) {
+  for (const bool throws : {false, true}) {
+    Counter& counter = context_.attach(std::make_unique<Counter>());
+    counter.count = 5;
+    recorder_->failures = 1;
+    recorder_->abandoned = 0;
+    recorder_->abandoned_for.clear();
+    std::vector<const void*> addresses;
+    const auto count_of = [&] {
+      return context_.step([&]() -> StepKey { return {throws ? "throws" : "ends"}; },
+                           [&] {
+                             addresses.push_back(context_.allocate(3, 4).data);
+                             counter.count += 2;
+                             if (throws && addresses.size() == 1) throw std::runtime_error("not now");
+                             return counter.count;
+                           });
+    };
+    EXPECT_EQ(count_of(), 7U);
+    ASSERT_EQ(addresses.size(), 2U);
+    EXPECT_EQ(addresses[0], addresses[1]);
+    EXPECT_EQ(counter.count, 7U);
+    EXPECT_EQ(counter.steps, 1);
+    EXPECT_EQ(recorder_->abandoned, throws ? 1 : 0);
+    EXPECT_EQ(recorder_->abandoned_for, throws ? "not now" : "");
+    counter.count = 5;
+    EXPECT_EQ(count_of(), 7U) << "the second attempt was recorded";
+    EXPECT_EQ(addresses.size(), 2U);
+  }
+}
+
+TEST_F(Step, AnErrorOfBothAttemptsIsThrown) {
+  recorder_->failures = 1;
+  int attempts = 0;
+  EXPECT_THROW(context_.step([&]() -> StepKey { return {"wrong"}; },
+                             [&]() -> int {
+                               ++attempts;
+                               core::fail(core::ErrorCode::kInvalidArgument, "wrong");
+                             }),
+               core::Error);
+  EXPECT_EQ(attempts, 2);
+}
+
+TEST_F(Step, RowsAreRoundedUpByFew) {
+  for (const std::int64_t rows : {1, 8, 9, 127, 129, 300, 2047, 5000}) {
+    const std::int64_t bucket = context_.row_bucket(rows);
+    EXPECT_GE(bucket, rows);
+    EXPECT_LT(bucket - rows, std::max(std::int64_t{8}, rows / 16 + 1)) << rows;
+    EXPECT_EQ(context_.row_bucket(bucket), bucket);
+  }
+  const Context plain(kernels_, memory_, DType::kF32, executor_);
+  EXPECT_EQ(plain.row_bucket(9), 9);
 }
 
 TEST_F(Step, BucketsAreForDevicesThatKeepSteps) {

@@ -1,5 +1,8 @@
 #include "steps/graph_recorder.h"
 
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include <dragoman/core/error.h>
@@ -9,11 +12,13 @@ namespace dragoman::backend::cuda {
 namespace {
 
 struct Launches {
-  int launched = 0;     ///< graphs
-  int alive = 0;        ///< graphs
-  int abandoned = 0;    ///< captures
-  bool open = false;    ///< a capture
-  bool broken = false;  ///< what is captured cannot be kept
+  int launched = 0;           ///< graphs
+  int alive = 0;              ///< graphs
+  int abandoned = 0;          ///< captures
+  bool open = false;          ///< a capture
+  bool broken = false;        ///< what is captured cannot be kept
+  bool closed = false;        ///< a capture cannot begin
+  std::uint64_t bytes = 100;  ///< of each graph
 };
 
 class CountedGraph final : public LaunchGraph {
@@ -23,6 +28,7 @@ class CountedGraph final : public LaunchGraph {
   CountedGraph& operator=(const CountedGraph&) = delete;
   ~CountedGraph() override { --launches_.alive; }
   void launch() override { ++launches_.launched; }
+  std::uint64_t bytes() const override { return launches_.bytes; }
 
  private:
   Launches& launches_;
@@ -33,6 +39,7 @@ class CountedCapture final : public LaunchCapture {
   explicit CountedCapture(Launches& launches) : launches_(launches) {}
   void begin() override {
     EXPECT_FALSE(launches_.open);
+    core::require(!launches_.closed, core::ErrorCode::kInternal, "closed");
     launches_.open = true;
   }
   std::unique_ptr<LaunchGraph> end() override {
@@ -54,78 +61,130 @@ class Recorder : public ::testing::Test {
   static tensor::StepSignature step(std::int64_t number, std::uint64_t generation = 1) {
     return {{"step", {number}}, {}, generation};
   }
-  /// What the context does with a step; its output, -1 if the body was not called.
+  /// What the context does with a step whose body leaves `output`. Returns how often the body ran.
   int run(const tensor::StepSignature& signature, int output) {
     if (const std::any* kept = recorder_.replay(signature)) {
-      EXPECT_EQ(std::any_cast<int>(*kept) % 100, output % 100);
-      return -1;
+      EXPECT_EQ(std::any_cast<int>(*kept), output);
+      return 0;
     }
     recorder_.begin(signature);
-    recorder_.end(output);
-    return output;
+    int attempts = 1;
+    while (!recorder_.end(output)) ++attempts;
+    return attempts;
   }
 
   Launches launches_;
   GraphCounts counts_;
-  GraphRecorder recorder_{std::make_unique<CountedCapture>(launches_), &counts_};
+  std::vector<std::string> told_;
+  GraphRecorder recorder_{std::make_unique<CountedCapture>(launches_), &counts_,
+                          [this](const std::string& reason) { told_.push_back(reason); }};
 };
 
 TEST_F(Recorder, RunsOnceKeepsOnceAndThenRepeats) {
-  EXPECT_EQ(run(step(1), 101), 101);
+  EXPECT_EQ(run(step(1), 1), 1);
   EXPECT_EQ(launches_.launched, 0);
-  EXPECT_EQ(run(step(1), 201), 201);
+  EXPECT_EQ(run(step(1), 1), 1);
   EXPECT_EQ(launches_.launched, 1) << "what was kept has not run";
-  EXPECT_EQ(run(step(2), 102), 102);
-  EXPECT_EQ(run(step(1), 301), -1);
-  EXPECT_EQ(run(step(1), 301), -1);
+  EXPECT_EQ(run(step(2), 2), 1);
+  EXPECT_EQ(run(step(1), 1), 0);
+  EXPECT_EQ(run(step(1), 1), 0);
   EXPECT_EQ(launches_.launched, 3);
   EXPECT_EQ(counts_.run, 3U);
   EXPECT_EQ(counts_.recorded, 1U);
   EXPECT_EQ(counts_.replayed, 2U);
+  EXPECT_EQ(counts_.refused, 0U);
 }
 
 TEST_F(Recorder, WhatMovedIsForgotten) {
   for (int i = 0; i < 2; ++i) run(step(1, 1), 1);
   for (int i = 0; i < 2; ++i) run(step(2, 1), 2);
+  run(step(3, 1), 3);
   EXPECT_EQ(launches_.alive, 2);
   EXPECT_EQ(run(step(1, 2), 1), 1);
   EXPECT_EQ(launches_.alive, 0);
-  EXPECT_EQ(recorder_.kept(), 1U);
+  EXPECT_EQ(recorder_.graphs(), 0U);
+  EXPECT_EQ(recorder_.seen(), 1U);
 }
 
 TEST_F(Recorder, OfManyThoseSeenLastAreKept) {
-  constexpr auto kMax = static_cast<int>(GraphRecorder::kMaxKept);
+  constexpr auto kMax = static_cast<int>(GraphRecorder::kMaxGraphs);
   for (int i = 0; i < kMax; ++i)
     for (int time = 0; time < 2; ++time) run(step(i), i);
-  EXPECT_EQ(run(step(0), 0), -1);  // seen again, so not the oldest
-  run(step(kMax), kMax);
-  EXPECT_EQ(recorder_.kept(), GraphRecorder::kMaxKept);
-  EXPECT_EQ(run(step(0), 0), -1);
+  EXPECT_EQ(run(step(0), 0), 0);  // launched again, so not the oldest
+  for (int time = 0; time < 2; ++time) run(step(kMax), kMax);
+  EXPECT_EQ(recorder_.graphs(), GraphRecorder::kMaxGraphs);
+  EXPECT_EQ(launches_.alive, kMax);
+  EXPECT_EQ(run(step(0), 0), 0);
   EXPECT_EQ(run(step(1), 1), 1) << "the oldest is still there";
+}
+
+TEST_F(Recorder, StepsThatDoNotRepeatTakeNoGraphsPlace) {
+  for (int time = 0; time < 2; ++time) run(step(-1), -1);
+  constexpr auto kMany = 3 * static_cast<int>(GraphRecorder::kMaxSeen);
+  for (int i = 0; i < kMany; ++i) run(step(i), i);
+  EXPECT_EQ(run(step(-1), -1), 0);
+  EXPECT_EQ(recorder_.seen(), GraphRecorder::kMaxSeen);
+}
+
+TEST_F(Recorder, GraphsThatTakeTooMuchMemoryAreForgotten) {
+  launches_.bytes = GraphRecorder::kMaxBytes / 4;
+  for (int i = 0; i < 6; ++i)
+    for (int time = 0; time < 2; ++time) run(step(i), i);
+  EXPECT_EQ(launches_.alive, 4);
+  EXPECT_EQ(run(step(5), 5), 0);
+  EXPECT_EQ(run(step(1), 1), 1);
+  // The newest one stays, however large it is.
+  launches_.bytes = 2 * GraphRecorder::kMaxBytes;
+  for (int time = 0; time < 2; ++time) run(step(7), 7);
+  EXPECT_EQ(run(step(7), 7), 0);
 }
 
 TEST_F(Recorder, ABodyThatFailsIsNotKept) {
   run(step(1), 1);
   recorder_.begin(step(1));
   EXPECT_TRUE(launches_.open);
-  recorder_.abandon();
+  EXPECT_TRUE(recorder_.abandon("a fault")) << "nothing has run";
   EXPECT_EQ(launches_.abandoned, 1);
+  EXPECT_FALSE(recorder_.abandon("the same fault")) << "of the second attempt, which has run";
+  EXPECT_EQ(launches_.abandoned, 1);
+  EXPECT_TRUE(told_.empty()) << "the body is at fault";
   EXPECT_EQ(run(step(1), 1), 1);
-  EXPECT_EQ(run(step(1), 1), -1);
+  EXPECT_EQ(run(step(1), 1), 0);
   // A first run is not captured, so nothing is to be given up.
   recorder_.begin(step(2));
-  recorder_.abandon();
+  EXPECT_FALSE(recorder_.abandon("a fault"));
   EXPECT_EQ(launches_.abandoned, 1);
 }
 
-TEST_F(Recorder, ACaptureThatFailsIsAnErrorAndNothingIsKept) {
+TEST_F(Recorder, ABodyThatCannotBeCapturedRunsWithoutThat) {
   run(step(1), 1);
   launches_.broken = true;
-  recorder_.begin(step(1));
-  EXPECT_THROW(recorder_.end(1), core::Error);
+  EXPECT_EQ(run(step(1), 1), 2);
+  EXPECT_EQ(told_, (std::vector<std::string>{"broken"}));
   launches_.broken = false;
-  EXPECT_EQ(run(step(1), 1), 1);
-  EXPECT_EQ(run(step(1), 1), -1);
+  EXPECT_EQ(run(step(1), 1), 1) << "it is not tried again";
+  EXPECT_EQ(counts_.refused, 1U);
+  // Another one whose body ends early, and works the second time.
+  run(step(2), 2);
+  recorder_.begin(step(2));
+  EXPECT_TRUE(recorder_.abandon("cannot be captured"));
+  EXPECT_TRUE(recorder_.end(2));
+  EXPECT_EQ(told_, (std::vector<std::string>{"broken", "cannot be captured"}));
+  // And one whose capture does not begin: its only attempt is the whole one.
+  run(step(3), 3);
+  launches_.closed = true;
+  EXPECT_EQ(run(step(3), 3), 1);
+  EXPECT_EQ(told_.back(), "closed");
+  launches_.closed = false;
+  for (int time = 0; time < 2; ++time) run(step(4), 4);
+  EXPECT_EQ(run(step(4), 4), 0) << "others are kept";
+}
+
+TEST_F(Recorder, AfterManyFailuresNothingIsCaptured) {
+  launches_.broken = true;
+  for (int i = 0; i < 20; ++i)
+    for (int time = 0; time < 2; ++time) run(step(i), i);
+  EXPECT_EQ(counts_.refused, GraphRecorder::kMaxRefused);
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ class KeptGraph final : public backend::cuda::LaunchGraph {
     emulation::put([this] { memory_.allow_replay(); });
     for (const emulation::Work& launch : launches_) emulation::put(launch);
   }
+  std::uint64_t bytes() const override { return launches_.size(); }
 
  private:
   HiddenMemory& memory_;
@@ -186,7 +187,9 @@ void EmulatedCuda::configure(const tensor::DeviceOptions& options) {
 std::unique_ptr<tensor::StepRecorder> EmulatedCuda::make_recorder(tensor::Context& context) const {
   if (!replays_) return nullptr;
   auto& memory = static_cast<HiddenMemory&>(context.memory());
-  return std::make_unique<backend::cuda::GraphRecorder>(std::make_unique<EmulatedCapture>(memory), &graphs_);
+  // A body that cannot be recorded is a fault here.
+  const auto fail = [](const std::string& reason) { core::fail(core::ErrorCode::kInternal, "{}", reason); };
+  return std::make_unique<backend::cuda::GraphRecorder>(std::make_unique<EmulatedCapture>(memory), &graphs_, fail);
 }
 
 bool emulates_cuda() {

@@ -62,6 +62,26 @@ Runtime& runtime() {
 
 thread_local cudaError_t last_error = cudaSuccess;
 
+struct PlannedFailures {
+  std::mutex mutex;
+  int left = 0;
+  int happened = 0;
+  CaptureFailure how = CaptureFailure::kEnd;
+};
+PlannedFailures& planned_failures() {
+  static PlannedFailures& of_program = *new PlannedFailures;
+  return of_program;
+}
+/// Whether a capture is to fail here, which counts as a failure that has happened.
+bool fails_here(CaptureFailure where) {
+  PlannedFailures& planned = planned_failures();
+  const std::lock_guard lock(planned.mutex);
+  if (planned.left == 0 || planned.how != where) return false;
+  --planned.left;
+  ++planned.happened;
+  return true;
+}
+
 cudaError_t result(cudaError_t status) {
   if (status != cudaSuccess) last_error = status;
   return status;
@@ -145,6 +165,17 @@ std::string take_fault() {
   const std::lock_guard lock(runtime().mutex);
   last_error = cudaSuccess;
   return std::exchange(runtime().fault, {});
+}
+void fail_captures(int count, CaptureFailure how) {
+  PlannedFailures& planned = planned_failures();
+  const std::lock_guard lock(planned.mutex);
+  planned.left = count;
+  planned.how = how;
+}
+int failed_captures() {
+  PlannedFailures& planned = planned_failures();
+  const std::lock_guard lock(planned.mutex);
+  return planned.happened;
 }
 int allocations() {
   const std::lock_guard lock(runtime().mutex);
@@ -338,6 +369,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status)
 }
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
   if (stream != cudaStreamPerThread || emulation::capturing()) return result(cudaErrorIllegalState);
+  if (fails_here(CaptureFailure::kBegin)) return result(cudaErrorStreamCaptureUnsupported);
   emulation::begin_capture();
   begin_capture(mode);
   return cudaSuccess;
@@ -345,7 +377,8 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
 cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t* graph) {
   *graph = nullptr;
   if (!emulation::capturing()) return result(cudaErrorIllegalState);
-  if (!end_capture()) {
+  const bool whole = end_capture();
+  if (!whole || fails_here(CaptureFailure::kEnd)) {
     emulation::abandon_capture();
     return result(cudaErrorStreamCaptureInvalidated);
   }
@@ -356,7 +389,12 @@ cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t* graph) {
   }
   return cudaSuccess;
 }
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t*, std::size_t* count) {
+  *count = graph->works->size();
+  return cudaSuccess;
+}
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* graph, cudaGraph_t from, unsigned long long) {
+  if (fails_here(CaptureFailure::kInstantiation)) return result(cudaErrorMemoryAllocation);
   *graph = new CUgraphExec_st{from->works};
   return cudaSuccess;
 }

@@ -21,6 +21,11 @@ void set_devices(int count);
 /// Returns the current fault, and clears it; empty if there is none. After an illegal access all calls fail, as in
 /// CUDA.
 std::string take_fault();
+/// Lets the next `count` captures fail: when they begin or end, or when their graph is instantiated.
+enum class CaptureFailure { kBegin, kEnd, kInstantiation };
+void fail_captures(int count, CaptureFailure how);
+/// The number of captures that have failed in this way.
+int failed_captures();
 /// Return the number of allocations of device memory and of pinned memory that have not been freed.
 int allocations();
 int pinned_allocations();

@@ -198,6 +198,7 @@ TrainingSummary Trainer::Impl::run(const std::stop_token& stop) {
     if (next == NextStep::kFinish) return finish(stop);
     if (next == NextStep::kInterrupt) interrupt();
     updates_.run(stop, [this](const TrainingState& state) { return pauses_at(state); });
+    parts_.environment.runtime->log_notices(parts_.environment.log);
   }
 }
 

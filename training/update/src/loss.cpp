@@ -117,6 +117,7 @@ const ops::LossRecord* queue(tensor::Context& context, const nn::Seq2SeqModel& m
   std::optional<nn::WholeState> state;
   std::vector<nn::KeyValue> memories;
   Guide guide;
+  std::vector<bool> written_before;
   const nn::AlignmentHeads heads = model.alignment_heads();
   const Outcome outcome = context.step(
       [&] {
@@ -128,9 +129,12 @@ const ops::LossRecord* queue(tensor::Context& context, const nn::Seq2SeqModel& m
         prepare(context, heads, batch, options, gradient_scale, guide);
         ops::prepare_rounding(context, model.parameters().flat_values());
         // The key needs passes over the batch, so it is computed only if it is used.
+        if (context.records()) written_before = model.parameters().written_gradients();
         return context.records() ? key_of(context, model, batch, options) : tensor::StepKey{"loss"};
       },
       [&]() -> Outcome {
+        // A body that could not be recorded runs again.
+        if (context.records()) model.parameters().set_written_gradients(written_before);
         ops::round_parameters(context, model.parameters().flat_values());
         const nn::Encoding encoding = model.encode(context, source);
         memories = model.memories(context, encoding);

@@ -4,6 +4,7 @@
 #include "streams.h"
 #include "test_data.h"
 
+#include <algorithm>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -24,15 +25,15 @@ class WholeRuns : public ::testing::Test {
  protected:
   WholeRuns() {
     testing::emulation::set_lazy_streams(true);
-    const auto backend = std::make_shared<CudaBackend>();
-    backend->configure({.batch_invariant = true});  // there is no cuBLASLt for emulated devices
-    host_.runtime().add(backend);
+    backend_->configure({.batch_invariant = true});  // there is no cuBLASLt for emulated devices
+    host_.runtime().add(backend_);
   }
   ~WholeRuns() override {
     EXPECT_EQ(fake::take_fault(), "");
     testing::emulation::set_lazy_streams(false);
   }
 
+  std::shared_ptr<CudaBackend> backend_ = std::make_shared<CudaBackend>();
   plugins::Host host_{plugins::HostOptions{}};
 };
 
@@ -77,6 +78,64 @@ TEST_F(WholeRuns, WorkersThatTranslateAtATime) {
     return found;
   };
   EXPECT_EQ(translate("cuda", tensor::ComputeType::kF32), translate("cpu", tensor::ComputeType::kF32));
+}
+
+/// Such steps run kernel by kernel: the training's numbers are the same, and the log has one line about it.
+TEST_F(WholeRuns, StepsThatCannotBeRecordedRunWithoutThat) {
+  const auto train = [&](std::vector<std::string>& warnings) {
+    const testing::TemporaryFolder folder;
+    const training::testing::SmallTask task(folder.path(), 40);
+    training::TrainerEnvironment environment = training::make_environment(host_);
+    environment.log = [&](core::LogLevel level, std::string_view message) {
+      if (level == core::LogLevel::kWarning) warnings.emplace_back(message);
+    };
+    const auto config = task.config({"device=cuda", "training.compute=bf16", "training.row_bucket=16",
+                                     "training.accumulate=2", "training.updates=10", "validation.every=0"});
+    return training::Trainer(config, std::move(environment), training::StartMode::kFresh).run().training_loss;
+  };
+  std::vector<std::string> expected_warnings;
+  const double expected = train(expected_warnings);
+  bool told = false;
+  for (const auto how :
+       {fake::CaptureFailure::kBegin, fake::CaptureFailure::kEnd, fake::CaptureFailure::kInstantiation}) {
+    const int failed_before = fake::failed_captures();
+    fake::fail_captures(3, how);
+    std::vector<std::string> warnings;
+    EXPECT_EQ(train(warnings), expected);
+    EXPECT_EQ(fake::failed_captures(), failed_before + 3);
+    const auto of_graphs = std::ranges::count_if(warnings, [](const std::string& line) {
+      return line.starts_with("device cuda: a step could not be recorded as a graph and is launched kernel by kernel");
+    });
+    EXPECT_EQ(of_graphs, told ? 0 : 1) << ::testing::PrintToString(warnings);
+    told = true;
+  }
+}
+
+TEST_F(WholeRuns, GraphsCountAsMemoryThatIsTaken) {
+  const auto translate = [&](const std::shared_ptr<CudaBackend>& backend, plugins::Host& host) {
+    core::SequentialExecutor executor;
+    const auto loaded = plugins::load_model(testing::source_folder() / "examples/multi30k/model", host,
+                                            {.device = host.device("cuda")});
+    const auto context = host.runtime().make_context(host.device("cuda"), executor);
+    loaded.model->parameters().prepare(*context, tensor::ComputeType::kF32);
+    decoding::ModelStepper stepper(*loaded.model, *context);
+    std::vector<decoding::Sentence> sentences(1);
+    sentences[0].source = loaded.source_tokenizer->encode("Ein Hund läuft.");
+    sentences[0].source.push_back(loaded.model->spec().end);
+    const auto found = decoding::decode_all(stepper, sentences, decoding::DecodingOptions{.beam_size = 2});
+    return std::pair(found.front().front().tokens, dynamic_cast<DeviceMemory&>(backend->memory(0)).use().taken());
+  };
+  const auto [tokens, taken] = translate(backend_, host_);
+  // A translation without graphs takes less, and one that has no room for them is the same.
+  fake::fail_captures(100, fake::CaptureFailure::kBegin);
+  const auto [same, less] = translate(backend_, host_);
+  fake::fail_captures(0, fake::CaptureFailure::kBegin);
+  EXPECT_EQ(same, tokens);
+  ASSERT_LT(less, taken);
+  EXPECT_EQ((taken - less) % (64 << 10), 0U);
+  backend_->configure({.memory = less + 1000});
+  EXPECT_EQ(translate(backend_, host_), std::pair(tokens, less));
+  EXPECT_THAT(backend_->take_notices(), ::testing::ElementsAre(::testing::HasSubstr("may be taken of its memory")));
 }
 
 TEST_F(WholeRuns, GiveAllMemoryBack) {

@@ -67,6 +67,7 @@ class TrainingMode final : public tensor::ContextExtension {
   bool keeps_results() const override { return tape_ != nullptr; }
   tensor::ExtensionState state() const override;
   void resume(const tensor::ExtensionState& state) override;
+  void restart(const tensor::ExtensionState& state) override;
 
  private:
   tensor::DeviceMemory* memory_;

@@ -36,6 +36,7 @@ class RoundedParameters final : public tensor::ContextExtension {
   }
 
   void begin_step() override { values_ = {}; }
+  void restart(const tensor::ExtensionState&) override { values_ = {}; }
   tensor::ExtensionState state() const override;
 
  private:

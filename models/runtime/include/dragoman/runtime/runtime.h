@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include <dragoman/core/log.h>
 #include <dragoman/core/versioned.h>
 #include <dragoman/tensor/backend.h>
 #include <dragoman/tensor/context.h>
@@ -59,6 +60,8 @@ class Runtime {
   tensor::ComputeType training_type(tensor::Device device, tensor::ComputeChoice choice) const {
     return backend(device).training_type(choice);
   }
+  /// Logs Backend::take_notices() of all backends as warnings. Long runs call it now and then.
+  void log_notices(const core::LogSink& log) const;
   /// Returns a context on the device, in its float type. The runtime and the executor must outlive it.
   std::unique_ptr<tensor::Context> make_context(tensor::Device device, core::Executor& executor) const;
 

@@ -101,6 +101,8 @@ class Backend {
   virtual void configure(const DeviceOptions& options);
   /// The kernels with the largest total time since configure(), largest first. Waits for the devices.
   virtual std::vector<KernelTime> kernel_times() const { return {}; }
+  /// Returns the events since the last call that cost speed but change no result, one line each. Thread-safe.
+  virtual std::vector<std::string> take_notices() const { return {}; }
   /// Returns the multiple that the row counts of training batches should be padded to, so that different batches have
   /// equal shapes. 1 means no padding, for devices that do not record steps.
   virtual std::int64_t row_bucket() const { return 1; }

@@ -5,6 +5,7 @@
 #include <bit>
 #include <concepts>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -141,7 +142,8 @@ class Context {
   /// - body() runs ops only. Uploads in it are errors on a recording device. All its results must be in its return
   ///   value, which must be copyable.
   ///
-  /// Devices that do not record run both functions every time.
+  /// The body runs a second time if the device could not record the first attempt; no kernel of the first attempt has
+  /// then run. Devices that do not record run both functions every time.
   template <class Prepare, class Body>
   auto step(Prepare&& prepare, Body&& body) -> std::invoke_result_t<Body> {
     start_step();
@@ -168,8 +170,8 @@ class Context {
   }
   /// Rounds a number of rows up, where steps are recorded: to a multiple of 8, and by at most a sixteenth from 128 on.
   std::int64_t row_bucket(std::int64_t rows) const noexcept {
-    return bucket(rows, std::max(std::int64_t{8}, static_cast<std::int64_t>(
-                                                      std::bit_floor(static_cast<std::uint64_t>(rows)) / 16)));
+    return bucket(rows, std::max(std::int64_t{8},
+                                 static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(rows)) / 16)));
   }
   StepRecorder* recorder() const noexcept { return recorder_.get(); }
   void set_recorder(std::unique_ptr<StepRecorder> recorder) noexcept { recorder_ = std::move(recorder); }
@@ -186,24 +188,13 @@ class Context {
   /// Spans the run of a body, whether it returns or throws.
   class BodyScope {
    public:
-    BodyScope(Context& context, const StepSignature& signature) : context_(context) {
-      context_.recorder_->begin(signature);
-      context_.in_body_ = true;
-    }
+    explicit BodyScope(Context& context) : context_(context) { context_.in_body_ = true; }
     BodyScope(const BodyScope&) = delete;
     BodyScope& operator=(const BodyScope&) = delete;
-    ~BodyScope() {
-      context_.in_body_ = false;
-      if (!ended_) context_.recorder_->abandon();
-    }
-    void end(std::any output) {
-      context_.recorder_->end(std::move(output));
-      ended_ = true;
-    }
+    ~BodyScope() { context_.in_body_ = false; }
 
    private:
     Context& context_;
-    bool ended_ = false;
   };
 
   /// Gathers the uploads of a preparation. If the preparation throws, they are dropped.
@@ -239,10 +230,22 @@ class Context {
       arena_.advance(last.arena);
       return last.output;
     }
-    BodyScope scope(*this, signature);
-    Kept<Output> kept{body(), extension_states(), arena_.mark()};
-    scope.end(kept);
-    return std::move(kept.output);
+    const BodyScope scope(*this);
+    const Arena::Mark begin = arena_.mark();
+    recorder_->begin(signature);
+    while (true) {
+      try {
+        Kept<Output> kept{body(), extension_states(), arena_.mark()};
+        if (recorder_->end(kept)) return std::move(kept.output);
+      } catch (const std::exception& error) {
+        if (!recorder_->abandon(error.what())) throw;
+      } catch (...) {
+        recorder_->abandon("an unknown exception");
+        throw;
+      }
+      arena_.rewind(begin);
+      restart_extensions(signature.extensions);
+    }
   }
 
   void start_step();
@@ -250,6 +253,7 @@ class Context {
   bool extensions_keep_results() const;
   ExtensionStates extension_states() const;
   void resume_extensions(const ExtensionStates& states);
+  void restart_extensions(const ExtensionStates& states);
   std::size_t room_of_upload(std::size_t bytes) const noexcept;
   void* upload_room(std::size_t bytes);
   const void* upload_bytes(const void* values, std::size_t bytes);

@@ -39,6 +39,9 @@ class ContextExtension {
   virtual ExtensionState state() const { return {}; }
   /// Called when the device replays a step. `state` is the value of state() at the end of the recorded body.
   virtual void resume(const ExtensionState& state) { static_cast<void>(state); }
+  /// The body of a step begins once more, after an attempt of which nothing has run. `state` is the value of state() at
+  /// the beginning of that attempt.
+  virtual void restart(const ExtensionState& state) { resume(state); }
 };
 
 }  // namespace dragoman::tensor

@@ -52,17 +52,23 @@ struct StepSignature {
 
 /// Records the kernel calls of steps and replays them, for example as a captured CUDA graph. Each recorder belongs to
 /// one context. The backend creates it and inserts it between the context and its kernels.
+///
+/// A recorder may keep the calls of a body instead of running them. If that fails, none of them has run, and the body
+/// runs again, this time unrecorded.
 class StepRecorder {
  public:
   virtual ~StepRecorder();
   /// Replays the step that was recorded under this signature. Returns the value that was passed to end() for it;
   /// nullptr if no such step was recorded.
   virtual const std::any* replay(const StepSignature& signature) = 0;
-  /// begin() and end() or abandon() delimit the body of a step; kernel calls between them may be recorded. end()
-  /// receives the output of the body. abandon() is called if the body throws.
+  /// The body of a step begins. Its calls may be recorded until end() or abandon().
   virtual void begin(const StepSignature& signature) = 0;
-  virtual void end(std::any output) = 0;
-  virtual void abandon() noexcept = 0;
+  /// The body has ended. Returns false if its calls were not run and cannot be: the body is then run again, followed by
+  /// end() or abandon().
+  virtual bool end(std::any output) = 0;
+  /// The body has thrown an exception with the message `reason`. Returns true if its calls were not run: the body is
+  /// then run again, followed by end() or abandon().
+  virtual bool abandon(const char* reason) noexcept = 0;
 };
 
 }  // namespace dragoman::tensor
