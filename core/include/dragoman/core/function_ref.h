@@ -11,6 +11,10 @@ class FunctionRef;
 
 /// A non-owning reference to a callable, two pointers wide. Hot loops use it instead of std::function, which allocates
 /// memory for larger captures. The callable must outlive the reference.
+///
+///     const auto square = [](int number) { return number * number; };
+///     const FunctionRef<int(int)> function = square;
+///     std::cout << function(3);
 template <class Result, class... Args>
 class FunctionRef<Result(Args...)> {
  public:

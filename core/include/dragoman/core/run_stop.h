@@ -7,6 +7,13 @@ namespace dragoman::core {
 
 /// The stop source of one run. The caller requests the stop through its token, or the run requests it when a part of it
 /// fails. Everything that waits for input, for room or for work then ends.
+///
+///     std::stop_source caller;
+///     const RunStop stop(caller.get_token());
+///     caller.request_stop();
+///     std::cout << stop.token().stop_requested();     // 1
+///
+/// Thread-safe.
 class RunStop {
  public:
   explicit RunStop(std::stop_token caller) : forward_(std::move(caller), Forward{source_}) {}

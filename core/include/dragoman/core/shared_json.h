@@ -8,6 +8,9 @@ namespace dragoman::core {
 
 /// An immutable Json tree with value semantics, for structs in headers that include only json_fwd.h. Copies share the
 /// tree; comparison compares the trees. Any number of threads may read copies.
+///
+///     const SharedJson options(Json{{"separator", "@@"}});     // json.h
+///     std::cout << options.get().value("separator", "");
 class SharedJson {
  public:
   /// An empty object. A moved-from value is one too.
