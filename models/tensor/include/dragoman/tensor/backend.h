@@ -51,7 +51,7 @@ struct KernelTime {
 ///
 ///     const runtime::Runtime runtime;                                   // runtime/runtime.h
 ///     const Backend& backend = runtime.backend(Device::kCpu);
-///     std::cout << backend.name() << ": " << backend.describe();        // cpu: avx512, oneDNN 2.6.3
+///     std::cout << backend.name() << ": " << backend.describe();        // cpu: avx512
 ///
 /// The runtime owns its backends, which live as long as it does. Unless stated otherwise, the const functions may be
 /// called by any thread; configure() is called before contexts exist.
