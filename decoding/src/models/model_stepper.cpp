@@ -35,7 +35,7 @@ void copy_wanted(const tensor::Context& context, const ops::TopK& best, std::siz
   });
 }
 
-/// Candidates on their way to the host: log probabilities and, after them and those of padding, tokens.
+/// Candidates that are copied to the host: log probabilities, which include the padding, then tokens.
 class PendingCandidates final : public PendingStep {
  public:
   PendingCandidates(tensor::DeviceMemory& memory, const ops::TopK& candidates)
@@ -61,7 +61,7 @@ class PendingCandidates final : public PendingStep {
   std::unique_ptr<tensor::PendingRead> read_;
 };
 
-/// Without those of padding.
+/// Returns the tensor without the rows of padding.
 nn::Tensor first_rows(nn::Tensor tensor, std::size_t rows) {
   if (!tensor.empty()) tensor.rows = static_cast<std::int64_t>(rows);
   return tensor;
@@ -154,7 +154,7 @@ void ModelStepper::keep_alignments(const StepRequest& request, const nn::Tensor&
     result.alignments.push_back(state_.alignment(t));
 }
 
-/// Where a device records steps, those of other numbers of rows get one shape.
+/// Adds rows of padding where the device records steps, so that different numbers of rows share one shape.
 const StepRequest& ModelStepper::padded(const StepRequest& request) {
   const auto rows = static_cast<std::int64_t>(request.rows.size());
   const bool repeats = model_->recordable() && rows > 0 && request.next.total() == rows;

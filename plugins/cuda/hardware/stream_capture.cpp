@@ -6,11 +6,11 @@
 namespace dragoman::backend::cuda {
 namespace {
 
-/// What a node takes of the device's memory: with CUDA 11.2 a graph of 2,000 kernels took 63 MB more than one of 1,000
-/// (forums.developer.nvidia.com/t/increasing-memory-footprint-with-large-task-graphs/244901). The API does not tell.
+/// The device memory of a graph's node, estimated: with CUDA 11.2 a graph of 2,000 kernels took 63 MB more than one of
+/// 1,000 (forums.developer.nvidia.com/t/increasing-memory-footprint-with-large-task-graphs/244901). No call returns it.
 constexpr std::uint64_t kBytesOfNode = 64 << 10;
 
-/// Memory that is counted as taken, of which CUDA has the allocation.
+/// Counts memory that CUDA itself allocates.
 class CountedBytes {
  public:
   CountedBytes(MemoryUse& use, std::uint64_t bytes, int device) : use_(use), bytes_(bytes) { use.take(bytes, device); }

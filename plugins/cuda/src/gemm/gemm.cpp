@@ -240,7 +240,8 @@ std::vector<GemmAlgorithm> LibraryGemm::candidates_of(const GemmQuestion& questi
   return all;
 }
 
-/// A probe for fewer rows takes less memory. What is not probed takes the algorithm whose bits all others must have.
+/// If memory is short, fewer numbers of rows are probed. The others take the library's first algorithm, whose bits all
+/// algorithms must give.
 GemmAnswer LibraryGemm::find_answer(const GemmQuestion& question) {
   const std::vector<std::int64_t> buckets = rows_asked(question);
   GemmShape largest = question.shape;
