@@ -36,7 +36,7 @@ class Train final : public Command {
 
   void add_options(po::options_description& options) override {
     options.add_options()("config,c", po::value(&config_)->required()->value_name("FILE"),
-                          "required: training configuration in YAML; examples/multi30k/train.yml explains every key")(
+                          "required: training configuration in YAML; docs/reference/commands.md explains every key")(
         "set", po::value(&assignments_)->value_name("KEY=VALUE")->composing(),
         "override a key of the file, such as training.schedule.warmup=2000 (may be repeated)")(
         "resume", po::bool_switch(&resume_),
@@ -45,7 +45,7 @@ class Train final : public Command {
         "continue from the last checkpoint although keys that affect results have changed");
     kernel_times_.add_to(options);
     options.add_options()("dump-config", po::bool_switch(&dump_config_),
-                          "print the configuration with every key resolved, and exit")(
+                          "print the configuration with every key and its value, and exit")(
         "threads", po::value(&threads_)->value_name("N"), "override the key threads; results do not depend on it")(
         "device", po::value(&device_)->value_name("NAME"),
         "override the key device: cpu, reference (slow, double precision), a device of a plugin, or auto; `doctor` "

@@ -1,7 +1,8 @@
 #include "small_task.h"
 #include "test_data.h"
 
-#include <set>
+#include <algorithm>
+#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 #include <dragoman/core/json.h>
 #include <dragoman/core/yaml.h>
 #include <dragoman/training/config.h>
+#include <dragoman/training/option_table.h>
 
 namespace dragoman::training {
 namespace {
@@ -231,26 +233,49 @@ TEST(TrainingConfig, ADumpSpellsValidationAsItWasGiven) {
             std::pair(core::Json({{"epochs", 3}}), core::Json(0)));
 }
 
-void add_keys(const core::Json& tree, const std::string& path, std::set<std::string>& keys) {
+/// Adds the values of the tree by their dotted paths.
+void flatten(const core::Json& tree, const std::string& path, std::map<std::string, core::Json>& values) {
   for (const auto& [key, value] : tree.items()) {
     const std::string name = path.empty() ? key : path + "." + key;
     if (value.is_object())
-      add_keys(value, name, keys);
+      flatten(value, name, values);
     else
-      keys.insert(name);
+      values[name] = value;
   }
 }
 
-TEST(TrainingConfig, TheAnnotatedExampleNamesEveryKey) {
+std::map<std::string, core::Json> flat(const core::Json& tree) {
+  std::map<std::string, core::Json> values;
+  flatten(tree, "", values);
+  return values;
+}
+
+/// Of the example, as --dump-config shows it.
+std::map<std::string, core::Json> resolved_example() {
   const std::string file = dragoman::testing::in_source("examples/multi30k/train.yml");
-  const core::Json example = core::load_yaml(file);
-  std::set<std::string> named;
-  add_keys(example, "", named);
-  const core::Json resolved =
-      resolved_configuration(read_training_config(example, file), make_environment(testing::host()));
-  std::set<std::string> known;
-  add_keys(resolved, "", known);
-  EXPECT_EQ(named, known);
+  const TrainingConfig config = read_training_config(core::load_yaml(file), file);
+  return flat(resolved_configuration(config, make_environment(testing::host())));
+}
+
+/// The page of the reference is written from these keys, and tells users what a file may set.
+TEST(TrainingConfig, TheReferenceHasEveryKeyOfADump) {
+  const std::vector<std::string>& known = known_keys();
+  const std::map<std::string, core::Json> dumped = resolved_example();
+  EXPECT_GT(dumped.size(), 100U);
+  for (const auto& [key, value] : dumped) {
+    // A key whose value may be an object, such as data.train, is described as a whole.
+    const bool explained =
+        std::ranges::any_of(known, [&](const std::string& name) { return key == name || key.starts_with(name + "."); });
+    EXPECT_TRUE(explained) << key;
+  }
+}
+
+/// golden/multi30k_recipe.yml is the dump of the recipe with which the published results were made. The example sets
+/// few keys, so a new default would change the recipe unnoticed. Keys that did not exist then are not compared.
+TEST(TrainingConfig, TheExampleIsTheRecipeOfThePublishedResults) {
+  std::map<std::string, core::Json> now = resolved_example();
+  const std::string golden = dragoman::testing::in_source("tests/training/golden/multi30k_recipe.yml");
+  for (const auto& [key, value] : flat(core::load_yaml(golden))) EXPECT_EQ(now[key], value) << key;
 }
 
 TEST(TrainingConfig, TheSmallestExampleIsTheRecipeThatItSaysItIs) {

@@ -60,7 +60,8 @@ std::string settings_as_markdown() {
       "\n# Keys\n\nThe keys of YAML files, from the tables with which the program reads them.\n"
       "\n## Training configurations\n\nA training configuration is the argument of `dragoman train FILE`.\n"
       "[training.md](../guides/training.md) explains the keys, and\n"
-      "[train.yml](../../examples/multi30k/train.yml) is a complete configuration.\n";
+      "[train.yml](../../examples/multi30k/train.yml) is an example.\n"
+      "`train --dump-config` prints every key of a configuration with its value.\n";
   page += markdown_table(training::config_options());
   page +=
       "\n### Keys of a Transformer\n\nThese keys belong to `model` if its `type` is `transformer`.\n"

@@ -323,7 +323,7 @@ struct LoggingConfig {
   bool tensorboard = false;
 };
 
-/// The configuration of a training run. The annotated file examples/multi30k/train.yml explains every key.
+/// The configuration of a training run. docs/reference/commands.md lists every key with its default.
 struct TrainingConfig {
   std::string output;
   /// 0: the number of cores that the process may keep busy. Results do not depend on it.
