@@ -1,6 +1,8 @@
 #include "options/host_options.h"
+#include "options/init_options.h"
 #include "options/kernel_times_option.h"
 #include "options/launch_options.h"
+#include "options/option_group.h"
 #include "program/command.h"
 #include "version.h"
 
@@ -27,7 +29,8 @@ class Train final : public Command {
   std::string_view name() const override { return "train"; }
   std::string_view summary() const override { return "train a model with the configuration in a YAML file"; }
   std::string_view examples() const override {
-    return "dragoman train train.yml\n"
+    return "dragoman train --init train.yml --source train.de --target train.en\n"
+           "dragoman train train.yml\n"
            "dragoman train train.yml --set training.batch_tokens=8192 --set output=run2\n"
            "dragoman train train.yml --resume\n"
            "dragoman train train.yml --set training.optimizer=adafactor\n"
@@ -55,12 +58,22 @@ class Train final : public Command {
         "allow-commands", po::bool_switch(&allow_commands_),
         "allow the configuration to run programs (validation.metrics with a command); only for files that you trust");
     add_host_options(options, host_options_);
+    po::options_description first = option_group("A first configuration");
+    init_.add_to(first);
+    options.add(first);
   }
   std::vector<std::string> positional() const override { return {"config"}; }
   std::vector<std::string> keys() const override { return training::known_keys(); }
 
   bool logs() const override { return true; }
   void run(const Session& session) override {
+    init_.check();
+    if (init_.wanted()) {
+      if (resume_ || fork_ || dump_config_ || !assignments_.empty())
+        throw UsageError("--init trains nothing; leave out --set, --resume, --fork and --dump-config");
+      init_.write(config_, session);
+      return;
+    }
     plugins::Host host(host_options_);
     const collective::Launch launch = dump_config_ ? collective::Launch{} : launch_of(collective_, session.log);
     const auto ranks = host.join(launch);
@@ -180,6 +193,7 @@ class Train final : public Command {
   bool dump_config_ = false;
   bool allow_commands_ = false;
   KernelTimesOption kernel_times_;
+  InitOptions init_;
   std::string threads_;
   std::string device_;
   std::string collective_;
