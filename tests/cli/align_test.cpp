@@ -119,7 +119,7 @@ TEST_F(AlignTest, AlignmentsMakeAShortlistThatTranslates) {
               HasSubstr("config.json: decoding names shortlist.bin, which the folder lacks"));
   const std::string count = "shortlist" + model + "s.de t.en -a pieces --units pieces ";
   EXPECT_THAT(run_dragoman(folder_.path(), count + "--into s.de").error, HasSubstr("s.de"));
-  EXPECT_THAT(run_dragoman(folder_.path(), count + "--first 3").error, HasSubstr("--first is for --into"));
+  EXPECT_THAT(run_dragoman(folder_.path(), count + "--first 3").error, HasSubstr("--first belongs to --into"));
   EXPECT_THAT(run_dragoman(folder_.path(), count + "--into new -o lex").error, HasSubstr("two places"));
   EXPECT_THAT(translate("--unknown-dictionary words").error,
               HasSubstr("--unknown-dictionary: needs --replace-unknown"));
