@@ -147,7 +147,8 @@ TEST_P(HiddenDevice, ScoresAsTheCpuDoes) {
   EXPECT_EQ(actual[0].token_log_probabilities, expected[0].token_log_probabilities);
 }
 
-/// Most steps of a long search are replays: the same rows, and histories of the same bucket.
+/// Most steps of a long search are replays: the same rows, and histories of the same bucket. A step runs twice for each
+/// new bucket, and each time that the pool grows.
 TEST(HiddenDevices, MostDecodingStepsAreReplayed) {
   Translation on_cpu(Device::kCpu);
   Translation on_replaying(hidden().host().device("replaying"));
@@ -160,7 +161,7 @@ TEST(HiddenDevices, MostDecodingStepsAreReplayed) {
     EXPECT_EQ(actual[i].front().tokens, expected[i].front().tokens);
     EXPECT_EQ(actual[i].front().token_log_probabilities, expected[i].front().token_log_probabilities);
   }
-  EXPECT_GE(counts.replayed, 9 * (counts.replayed + counts.run) / 10)
+  EXPECT_GE(counts.replayed, 7 * (counts.replayed + counts.run) / 8)
       << counts.replayed << " replayed, " << counts.run << " run";
 }
 
@@ -194,7 +195,7 @@ TEST_P(ReplayedTraining, IsMostOfTheSteps) {
   const std::string expected = task.checkpoint_bytes("cpu", kUpdates);
   ASSERT_FALSE(expected.empty());
   EXPECT_TRUE(task.checkpoint_bytes("replaying", kUpdates) == expected);
-  EXPECT_GE(counts.replayed, 9 * (counts.replayed + counts.run) / 10)
+  EXPECT_GE(counts.replayed, 7 * (counts.replayed + counts.run) / 8)
       << counts.replayed << " replayed, " << counts.run << " run";
 }
 
