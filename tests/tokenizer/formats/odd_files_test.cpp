@@ -121,7 +121,7 @@ TEST(OddTokenizerJson, ADropoutIsToldAndNotDrawn) {
     } else {
       EXPECT_THAT(told, ElementsAre(HasSubstr("model.dropout: 0.5 is ignored")));
       EXPECT_THAT(testing::error_of([&] { load_tokenizer(folder / "tokenizer.json"); }),
-                  HasSubstr("(data.subword_regularization)"));
+                  HasSubstr("(data.bpe_dropout)"));
     }
   }
 }

@@ -109,7 +109,7 @@ TEST(TuneDecoding, ARunGoesByItsMetric) {
   EXPECT_THAT(core::read_file(task.file("log-of-calls")), HasSubstr("validation/tune.txt"));
   EXPECT_FALSE(std::filesystem::exists(task.file("calls/validation/tune.txt")));
   EXPECT_THAT(log_of({{"name", "broken"}, {"command", "echo sorry {hypotheses}; exit 3"}}, "broken"),
-              HasSubstr("validation.tune: broken was found of no search"));
+              HasSubstr("validation.tune: no search gave a broken"));
   EXPECT_TRUE(formats::load_model_config(task.file("broken") / "last").decoding.empty());
 }
 
