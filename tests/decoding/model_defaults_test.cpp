@@ -61,8 +61,7 @@ TEST(ModelDefaults, SayWhatIsWrongWithThem) {
   EXPECT_THAT(error({{"length_penalty", "0.6"}}), HasSubstr("a number is the strength, `alpha`"));
   EXPECT_THAT(error({{"minimum_length", 9}, {"maximum_length", 3}}), HasSubstr("minimum_length"));
   EXPECT_THAT(error({{"decoder", "greedy"}, {"beam_size", 9}}), AllOf(HasSubstr("beam_size"), HasSubstr("greedy")));
-  for (const char* key : {"n_best", "alignment"})
-    EXPECT_THAT(error({{key, 1}}), HasSubstr("set by the caller")) << key;
+  for (const char* key : {"n_best", "alignment"}) EXPECT_THAT(error({{key, 1}}), HasSubstr("set by the caller")) << key;
   EXPECT_THAT(error({{"shortlist", "../lex.gz"}}),
               AllOf(HasSubstr("m/config.json: decoding: shortlist"), HasSubstr("must be shortlist.bin")));
   EXPECT_THAT(error({{"shortlist", 3}}), HasSubstr("shortlist"));
