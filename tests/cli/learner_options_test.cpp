@@ -138,6 +138,16 @@ TEST_F(LearnerOptionsTest, AnInputFileIsNotTakenForASymbol) {
   EXPECT_EQ(run_dragoman(folder_.path(), extend + "nothing").status, 0);
 }
 
+/// A piece that the format cannot hold is not learned, so that nothing is refused after the work is done.
+TEST_F(LearnerOptionsTest, ALineOfOneCharacterBecomesASentencePieceModel) {
+  write("long.txt", std::string(100000, '=') + "\n");
+  const Outcome outcome =
+      run_dragoman(folder_.path(), "learn-bpe --quiet --input long.txt --vocab-size 400 --output long.model");
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_EQ(run_dragoman(folder_.path(), "encode -q -t long.model -i long.txt -o pieces").status, 0);
+  EXPECT_EQ(run_dragoman(folder_.path(), "decode -q -t long.model -i pieces").output, content("long.txt"));
+}
+
 TEST_F(LearnerOptionsTest, TheNameOfTheOutputDecidesItsKind) {
   learn("--vocab-size 275 --output a.model");
   learn("--vocab-size 275 --to sentencepiece --output b");

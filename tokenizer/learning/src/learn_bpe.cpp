@@ -7,6 +7,7 @@
 #include "learning/learning_corpus.h"
 #include "learning/merge_learner.h"
 #include "learning/spilled_corpus.h"
+#include "merging/ranked_pieces.h"
 #include "normalizing/character_map.h"
 #include "regex/marked_pattern.h"
 #include "regex/pattern.h"
@@ -228,14 +229,20 @@ class Learning {
     const PairStatistics::Division division = PairStatistics::divide(text, arena);
     PairStatistics statistics(std::move(text), options_.min_frequency, arena, division);
     const auto wanted = static_cast<std::size_t>(options_.vocab_size);
-    MergeLearner(definition_, wanted, static_cast<std::size_t>(options_.max_piece_length))
-        .run(statistics, progress_, stop_);
+    MergeLearner(definition_, wanted, max_piece_length()).run(statistics, progress_, stop_);
     warn_if_short(definition_, wanted, options_.min_frequency, log_);
     if (options_.written_as == FileKind::kSentencePiece) drop_digit_cuts(definition_);
     return BpeTokenizer(std::move(definition_), "learned vocabulary");
   }
 
  private:
+  /// The bound that the caller or the kind of file sets; 0: none.
+  std::size_t max_piece_length() const {
+    const auto wanted = static_cast<std::size_t>(options_.max_piece_length);
+    if (options_.written_as != FileKind::kSentencePiece) return wanted;
+    return wanted == 0 ? kLongestMergedPiece : std::min(wanted, kLongestMergedPiece);
+  }
+
   PairStatistics::Text count_and_lay_out(ThreadArena& arena) {
     CountedWords words = collect_words(source_, plan_, arena, progress_, stop_);
     if (words.on_disk) {

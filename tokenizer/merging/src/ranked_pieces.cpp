@@ -180,9 +180,11 @@ std::vector<std::int32_t> spell(std::string_view text, const CharacterTable& cha
 
 /// Returns the pair with which the merging of a piece alone ends, or -1 and -1. Quadratic, since pieces are short.
 std::pair<std::int32_t, std::int32_t> last_pair(const MergeTable& table, std::vector<std::int32_t> word) {
-  constexpr std::size_t kLongest = 4096;
-  core::require(word.size() <= kLongest, core::ErrorCode::kUnsupported, "a piece of {} characters is too long",
-                word.size());
+  core::require(
+      word.size() <= kLongestMergedPiece, core::ErrorCode::kUnsupported,
+      "a piece of {} characters is too long; this kind of file has pieces of up to {} here, so learn with that "
+      "bound (`max_piece_length`), or write tokenizer-json",
+      word.size(), kLongestMergedPiece);
   while (word.size() >= 2) {
     std::size_t best = 0;
     for (std::size_t i = 1; i + 1 < word.size(); ++i)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -25,7 +26,11 @@ struct RankedPieces {
 /// effect is "leftmost first". Throws Error{kUnsupported} that begins with `name` if there is no such order.
 std::vector<Merge> explicit_merges(const RankedPieces& pieces, const std::string& name);
 
-/// Returns the merges of the definition that exact encoding of some text applies, by the same argument.
+/// The longest piece, in characters, that reachable_merges() accepts: its time is quadratic in a piece.
+inline constexpr std::size_t kLongestMergedPiece = 4096;
+
+/// Returns the merges of the definition that exact encoding of some text applies, by the same argument. Throws
+/// Error{kUnsupported} if a piece is longer than kLongestMergedPiece.
 std::vector<Merge> reachable_merges(const BpeDefinition& definition);
 
 }  // namespace dragoman::tokenizer
