@@ -12,6 +12,7 @@ endif()
 option(DRAGOMAN_BUILD_TESTS "Build the tests" ON)
 option(DRAGOMAN_BUILD_BENCHMARKS "Build the benchmarks (needs Google Benchmark)" OFF)
 option(DRAGOMAN_BUILD_FUZZERS "Build the fuzz targets with libFuzzer (needs clang)" OFF)
+option(DRAGOMAN_BUILD_PYTHON "Build the Python package (needs nanobind; `pip install .` sets it)" OFF)
 option(DRAGOMAN_WARNINGS_AS_ERRORS "Treat compiler warnings as errors" ON)
 set(DRAGOMAN_SANITIZER "" CACHE STRING "Sanitizers, as -fsanitize= takes them: address,undefined or thread")
 

@@ -372,4 +372,33 @@ struct TrainResult {
 ///     const TrainResult result = train(config);
 TrainResult train(const TrainConfig& config, const TrainOptions& options = {});
 
+// --- Conversion -----------------------------------------------------------------------------------------------------
+
+struct ConvertOptions {
+  /// The kind of the input: a kind of tokenizer file ("sentencepiece", "subword-nmt", ...) or the name of a model
+  /// importer ("huggingface", "marian", ...). Empty: recognised by content.
+  std::string from{};
+  /// The kind of the output: for a tokenizer, a kind of tokenizer file; empty: the name of the output decides. For a
+  /// model, the toolkit to export to ("ctranslate2", "marian-npz", "huggingface"); empty: a model folder.
+  std::string to{};
+  /// Options of the model importer, as a JSON object or empty.
+  std::string import_options{};
+  LogSink log{};
+  std::stop_token stop{};
+};
+
+/// Converts a tokenizer file to another format, imports a model of another toolkit to a model folder, or exports a
+/// model, as `dragoman convert` does. Error{kUnsupported}, which names the parts, if the output cannot express the
+/// input. Error{kInvalidArgument} for an unknown kind.
+///
+///     convert("opus-mt-de-en", "models/de-en");
+///     convert("source.spm", "tokenizer.json");
+void convert(const std::filesystem::path& input, const std::filesystem::path& output,
+             const ConvertOptions& options = {});
+
+/// Writes a model folder whose weights are rounded to `type`, kI8 or kBF16. Full contract:
+/// <dragoman/plugins/quantize_model.h>.
+void quantize(const std::filesystem::path& model, const std::filesystem::path& output,
+              ComputeChoice type = ComputeChoice::kI8);
+
 }  // namespace dragoman

@@ -38,13 +38,10 @@ using tokenizer::FileKind;
 
 /// Returns the kind that a file name implies.
 FileKind kind_of_output(const std::string& path) {
-  const std::string name = std::filesystem::path(path).filename().string();
-  if (name.ends_with("vocab.json")) return FileKind::kGpt2;
-  if (name.ends_with(".json")) return FileKind::kTokenizerJson;
-  if (name.ends_with(".model")) return FileKind::kSentencePiece;
-  if (name.ends_with(".tiktoken")) return FileKind::kTiktoken;
-  if (name.ends_with(".codes") || name.ends_with(".bpe")) return FileKind::kSubwordNmt;
-  throw UsageError("--output " + path + ": the name does not say which kind of file to write; give it with --to");
+  const auto kind = tokenizer::file_kind_of_name(path);
+  if (!kind)
+    throw UsageError("--output " + path + ": the name does not say which kind of file to write; give it with --to");
+  return *kind;
 }
 
 /// Returns "ctranslate2, marian-npz or huggingface".

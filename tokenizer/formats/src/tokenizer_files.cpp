@@ -288,6 +288,16 @@ std::optional<WordPattern> word_pattern(std::string_view name) noexcept {
   return std::nullopt;
 }
 
+std::optional<FileKind> file_kind_of_name(const std::filesystem::path& file) {
+  const std::string name = file.filename().string();
+  if (name.ends_with("vocab.json")) return FileKind::kGpt2;
+  if (name.ends_with(".json")) return FileKind::kTokenizerJson;
+  if (name.ends_with(".model")) return FileKind::kSentencePiece;
+  if (name.ends_with(".tiktoken")) return FileKind::kTiktoken;
+  if (name.ends_with(".codes") || name.ends_with(".bpe")) return FileKind::kSubwordNmt;
+  return std::nullopt;
+}
+
 std::vector<std::string> file_kind_names() {
   std::vector<std::string> names;
   for (const KnownKind& kind : kKinds) names.emplace_back(kind.name);

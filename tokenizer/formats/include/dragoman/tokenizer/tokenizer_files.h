@@ -25,6 +25,9 @@ std::string_view name_of(FileKind kind) noexcept;
 std::optional<FileKind> file_kind(std::string_view name) noexcept;
 /// Returns all names, for messages and help texts.
 std::vector<std::string> file_kind_names();
+/// Returns the kind that a file name implies: ".model" is kSentencePiece, "vocab.json" is kGpt2. nullopt if the name
+/// implies none.
+std::optional<FileKind> file_kind_of_name(const std::filesystem::path& file);
 
 /// Returns the pattern with the name "gpt2", "cl100k" or "cl100k-earlier".
 std::optional<WordPattern> word_pattern(std::string_view name) noexcept;

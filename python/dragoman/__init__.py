@@ -1,0 +1,74 @@
+"""Neural machine translation: tokenizers, training, and fast translation.
+
+>>> import dragoman
+>>> translator = dragoman.Translator("examples/multi30k/model")
+>>> translator.translate("Ein Hund läuft im Schnee.")
+'A dog runs in the snow.'
+
+The package is the engine of the program `dragoman`: same results, same option names. `dragoman.compat` has drop-in
+replacements for ctranslate2, sentencepiece, tokenizers, sacrebleu, youtokentome and subword_nmt.
+"""
+
+import atexit as _atexit
+import os as _os
+
+from . import _core
+from ._evaluate import MetricScore, SystemComparison, compare_systems, evaluate
+from ._model import Model, Translation, Translator
+from ._options import LearnBpeOptions, LearnUnigramOptions, Progress, SearchOptions
+from ._services import Aligner, Alignment, Embedder, Score, Scorer
+from ._tokenizer import EncodedBatch, Offsets, Tokenizer, learn_bpe, learn_unigram
+from ._train import TrainConfig, TrainResult, convert, quantize, train
+from .errors import (
+    BadInputError,
+    Error,
+    FileError,
+    InternalError,
+    InterruptedCallError,
+    InvalidArgumentError,
+    UnsupportedError,
+)
+
+__version__: str = _core.version
+
+__all__ = [
+    "Aligner",
+    "Alignment",
+    "BadInputError",
+    "EncodedBatch",
+    "Embedder",
+    "Error",
+    "FileError",
+    "InternalError",
+    "InterruptedCallError",
+    "InvalidArgumentError",
+    "LearnBpeOptions",
+    "LearnUnigramOptions",
+    "MetricScore",
+    "Model",
+    "Offsets",
+    "Progress",
+    "Score",
+    "Scorer",
+    "SearchOptions",
+    "SystemComparison",
+    "Tokenizer",
+    "TrainConfig",
+    "TrainResult",
+    "Translation",
+    "Translator",
+    "UnsupportedError",
+    "compare_systems",
+    "convert",
+    "evaluate",
+    "learn_bpe",
+    "learn_unigram",
+    "quantize",
+    "train",
+    "__version__",
+]
+
+# Worker threads call Python, so they must be done before the interpreter is; and they do not survive a fork.
+_atexit.register(_core.at_exit)
+if hasattr(_os, "register_at_fork"):
+    _os.register_at_fork(after_in_child=_core.after_fork)

@@ -1,0 +1,366 @@
+"""Models and translation."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import concurrent.futures
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Callable, Iterable, Iterator, Sequence, overload
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import Unpack
+
+from . import _core
+from ._options import SearchOptions, to_json
+from ._tokenizer import PathLike, Tokenizer
+
+
+class Model:
+    """A model that is ready for use: loaded, with its tokenizers and its worker threads.
+
+    Translators, scorers, embedders and aligners share it, so nothing is loaded twice. Threads may share it. A process
+    that was forked cannot use the model of its parent: open it after the fork.
+
+    Parameters
+    ----------
+    path
+        A model folder, or a model of another toolkit (Hugging Face, Marian, CTranslate2, fairseq).
+    threads
+        The number of worker threads; 0 for the number of cores. Results do not depend on it.
+    device
+        "cpu", "cuda", "cuda:1" or "auto".
+    compute
+        The number type of matrix products: "fp32", "bf16", "fp16", "int8", "auto", or "stored" for the model's own.
+    allow_non_finite
+        Whether weights may be NaN or infinite. For research.
+    latency
+        Whether idle workers share the steps of busy ones. Results do not depend on it.
+    ensemble
+        Further models that translate together with this one.
+
+    Examples
+    --------
+    >>> model = Model("examples/multi30k/model", threads=1)
+    >>> model.device
+    'cpu'
+    >>> len(model.source_tokenizer)
+    4000
+    """
+
+    __slots__ = ("_core", "__weakref__")
+
+    def __init__(
+        self,
+        path: PathLike,
+        *,
+        threads: int = 0,
+        device: str = "cpu",
+        compute: str = "stored",
+        allow_non_finite: bool = False,
+        latency: bool = True,
+        ensemble: Sequence[PathLike] = (),
+    ) -> None:
+        others = [Path(each) for each in ensemble]
+        self._core = _core.Model(Path(path), threads, device, compute, allow_non_finite, latency, others)
+
+    @property
+    def path(self) -> Path:
+        """The path that was opened."""
+        return self._core.path
+
+    @property
+    def device(self) -> str:
+        """The device, as "cpu" or "cuda:0"."""
+        return self._core.device
+
+    @property
+    def compute(self) -> str:
+        """The number type of matrix products on this machine."""
+        return self._core.compute
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The content of config.json."""
+        config: dict[str, Any] = json.loads(self._core.config())
+        return config
+
+    @property
+    def source_tokenizer(self) -> Tokenizer:
+        """The tokenizer of the texts that are translated."""
+        return Tokenizer._wrap(self._core.source_tokenizer())
+
+    @property
+    def target_tokenizer(self) -> Tokenizer:
+        """The tokenizer of translations."""
+        return Tokenizer._wrap(self._core.target_tokenizer())
+
+    def __repr__(self) -> str:
+        return f"<dragoman.Model {str(self.path)!r} on {self.device} in {self.compute}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """One translation of a text."""
+
+    text: str
+    #: The value that translations are ranked by: `log_probability` under length and coverage penalty.
+    score: float
+    #: The sum of `token_scores`.
+    log_probability: float
+    #: The tokens of the translation, without the end.
+    tokens: list[str]
+    #: Natural logarithms of the probabilities of the tokens, and one more for the end unless `cut`.
+    token_scores: npt.NDArray[np.float64]
+    #: With `alignment=True`: for each entry of `token_scores`, the attention over the source tokens with their end.
+    alignment: npt.NDArray[np.float32] | None = None
+    #: Whether the translation reached the length limit before the model chose to end it.
+    cut: bool = False
+    #: With minimum Bayes risk: the expected utility that translations are ranked by.
+    expected_utility: float | None = None
+    #: The constraints that the translation does not meet.
+    unmet_constraints: list[str] = field(default_factory=list)
+    #: For a text that was longer than the model supports: the translations of each of its parts.
+    parts: list[list[Translation]] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _translation(values: tuple[Any, ...]) -> Translation:
+    parts = [[_translation(each) for each in part] for part in values[9]]
+    return Translation(*values[:9], parts)
+
+
+class Translator:
+    """Translates text with a model. All calls, from any number of threads, share the model's workers.
+
+    Parameters
+    ----------
+    model
+        The model, or its path.
+    **search
+        The options of the search, as `beam_size=5`; docs/guides/search.md explains each. Those of a call come first,
+        then these, then the model folder's.
+
+    Examples
+    --------
+    >>> translator = Translator(Model("examples/multi30k/model", threads=1), beam_size=4)
+    >>> translator.translate("Ein Hund läuft im Schnee.")
+    'A dog runs in the snow.'
+    >>> best, second = translator.translate_n_best("Ein Hund läuft im Schnee.", n_best=2)
+    >>> best.score >= second.score
+    True
+    """
+
+    __slots__ = ("_core", "_model", "__weakref__")
+
+    def __init__(self, model: Model | PathLike, **search: Unpack[SearchOptions]) -> None:
+        self._model = model if isinstance(model, Model) else Model(model)
+        self._core = _core.Translator(self._model._core, to_json(search))
+
+    @property
+    def model(self) -> Model:
+        """The model."""
+        return self._model
+
+    @overload
+    def translate(self, text: str, **options: Any) -> str: ...
+    @overload
+    def translate(self, text: Iterable[str], **options: Any) -> list[str]: ...
+    def translate(
+        self,
+        text: str | Iterable[str],
+        *,
+        source_language: str = "",
+        target_language: str = "",
+        target_prefix: str = "",
+        constraints: Sequence[str] = (),
+        input_tokens: bool = False,
+        output_tokens: bool = False,
+        **search: Unpack[SearchOptions],
+    ) -> str | list[str]:
+        """Return the best translation of a text, or of each of several texts.
+
+        Several texts are decoded together, which is much faster than one call for each.
+
+        Parameters
+        ----------
+        text
+            A text, or several.
+        source_language, target_language
+            Language codes, for models of several languages.
+        target_prefix
+            Every translation begins with this text.
+        constraints
+            Every translation contains each of these texts as whole words. Beam search only.
+        input_tokens, output_tokens
+            Whether texts, or translations, are tokens separated by spaces.
+        **search
+            Options of the search.
+        """
+        one = isinstance(text, str)
+        texts = [text] if isinstance(text, str) else list(text)
+        found = self._core.translate_batch(
+            texts,
+            to_json(search),
+            source_language,
+            target_language,
+            target_prefix,
+            list(constraints),
+            input_tokens,
+            output_tokens,
+        )
+        best: list[str] = [each[0][0] for each in found]
+        return best[0] if one else best
+
+    @overload
+    def translate_n_best(self, text: str, **options: Any) -> list[Translation]: ...
+    @overload
+    def translate_n_best(self, text: Iterable[str], **options: Any) -> list[list[Translation]]: ...
+    def translate_n_best(
+        self,
+        text: str | Iterable[str],
+        *,
+        source_language: str = "",
+        target_language: str = "",
+        target_prefix: str = "",
+        constraints: Sequence[str] = (),
+        input_tokens: bool = False,
+        output_tokens: bool = False,
+        **search: Unpack[SearchOptions],
+    ) -> list[Translation] | list[list[Translation]]:
+        """Return up to `n_best` translations with scores, tokens and alignment, the best first.
+
+        The parameters are those of `translate`.
+        """
+        one = isinstance(text, str)
+        texts = [text] if isinstance(text, str) else list(text)
+        found = self._core.translate_batch(
+            texts,
+            to_json(search),
+            source_language,
+            target_language,
+            target_prefix,
+            list(constraints),
+            input_tokens,
+            output_tokens,
+        )
+        made = [[_translation(each) for each in best] for best in found]
+        return made[0] if one else made
+
+    def submit(
+        self,
+        text: str,
+        *,
+        source_language: str = "",
+        target_language: str = "",
+        target_prefix: str = "",
+        constraints: Sequence[str] = (),
+        input_tokens: bool = False,
+        output_tokens: bool = False,
+        on_partial: Callable[[str], None] | None = None,
+        **search: Unpack[SearchOptions],
+    ) -> concurrent.futures.Future[list[Translation]]:
+        """Queue a text and return a future of its translations.
+
+        Waits only while the unfinished texts of this translator hold more than 64 MiB. A future that is cancelled
+        stops its search.
+
+        Parameters
+        ----------
+        on_partial
+            Receives each longer prefix of the translation that is final. It runs in a thread of the model, so it must
+            be quick and must not call the translator.
+
+        Examples
+        --------
+        >>> translator = Translator("examples/multi30k/model")
+        >>> futures = [translator.submit(text) for text in ("Eine Frau spielt Gitarre.", "Ein Mann fährt Fahrrad.")]
+        >>> [future.result()[0].text for future in futures]
+        ['A woman is playing a guitar.', 'A man is riding a bicycle.']
+        """
+        future = _Submitted()
+
+        def done(found: list[Any] | None, error: BaseException | None) -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            if error is not None:
+                future.set_exception(error)
+            else:
+                future.set_result([_translation(each) for each in found or ()])
+
+        future.cancellation = self._core.submit(
+            text,
+            to_json(search),
+            source_language,
+            target_language,
+            target_prefix,
+            list(constraints),
+            input_tokens,
+            output_tokens,
+            done,
+            on_partial,
+        )
+        return future
+
+    async def translate_async(self, text: str, **options: Any) -> str:
+        """Return the best translation of a text without blocking the event loop; the options are those of `submit`.
+
+        Examples
+        --------
+        >>> translator = Translator("examples/multi30k/model")
+        >>> asyncio.run(translator.translate_async("Eine Frau spielt Gitarre."))
+        'A woman is playing a guitar.'
+        """
+        return (await asyncio.wrap_future(self.submit(text, **options)))[0].text
+
+    def translate_iterable(self, texts: Iterable[str], *, queued: int = 1024, **options: Any) -> Iterator[str]:
+        """Yield the best translation of each text, in order, in bounded memory.
+
+        Parameters
+        ----------
+        texts
+            Any number of texts, such as an open file.
+        queued
+            How many texts are read ahead. More gives the workers more to choose from.
+        **options
+            Those of `submit`.
+
+        Examples
+        --------
+        >>> translator = Translator("examples/multi30k/model")
+        >>> list(translator.translate_iterable(["Eine Frau spielt Gitarre.", "Ein Mann fährt Fahrrad."]))
+        ['A woman is playing a guitar.', 'A man is riding a bicycle.']
+        """
+        if queued < 1:
+            raise ValueError(f"queued is {queued}; it must be at least 1")
+        waiting: collections.deque[concurrent.futures.Future[list[Translation]]] = collections.deque()
+        try:
+            for text in texts:
+                waiting.append(self.submit(text.rstrip("\n"), **options))
+                if len(waiting) >= queued:
+                    yield waiting.popleft().result()[0].text
+            while waiting:
+                yield waiting.popleft().result()[0].text
+        finally:
+            for future in waiting:
+                future.cancel()
+
+    def __repr__(self) -> str:
+        return f"<dragoman.Translator of {self._model!r}>"
+
+
+class _Submitted(concurrent.futures.Future[list[Translation]]):
+    """A future whose cancellation stops the search."""
+
+    cancellation: _core.Cancellation | None = None
+
+    def cancel(self) -> bool:
+        cancelled = super().cancel()
+        if cancelled and self.cancellation is not None:
+            self.cancellation.request_stop()
+        return cancelled

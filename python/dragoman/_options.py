@@ -1,0 +1,136 @@
+"""Keywords that functions share, for type checkers.
+
+`tests/python/test_options.py` compares `SearchOptions` with the library's own table.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Callable, Mapping, Sequence
+
+from typing_extensions import TypedDict
+
+
+class Progress(TypedDict):
+    """A snapshot of a long operation."""
+
+    stage: str
+    done: int
+    total: int
+    unit: str
+    figures: dict[str, float]
+
+
+#: Receives snapshots of progress. It runs under the GIL, in any thread of the operation.
+ProgressFunction = Callable[[Progress], None]
+#: Receives ("info" or "warning", message).
+LogFunction = Callable[[str, str], None]
+
+
+class SearchOptions(TypedDict, total=False):
+    """The options of a search; docs/guides/search.md explains each.
+
+    An option that is not given takes its value from the translator, then from the model folder, then from the
+    program's defaults.
+    """
+
+    decoder: str
+    beam_size: int
+    n_best: int
+    length_penalty: str
+    alpha: float
+    coverage_penalty: float
+    patience: float
+    beam_groups: int
+    diversity_strength: float
+    minimum_length: int
+    minimum_length_factor: float
+    maximum_length: int
+    maximum_length_factor: float
+    maximum_length_offset: int
+    repetition_penalty: float
+    no_repeat_ngram: int
+    suppress_tokens: Sequence[int]
+    suppress_unknown: bool
+    replace_unknown: bool
+    alignment: bool
+    temperature: float
+    top_k: int
+    top_p: float
+    seed: int
+    mbr_candidates: str
+    mbr_samples: int
+    mbr_utility: str
+
+
+class LearnOptions(TypedDict, total=False):
+    """The options that `learn_bpe` and `learn_unigram` share."""
+
+    vocab_size: int
+    character_coverage: float
+    special_tokens: Sequence[str]
+    user_symbols: Sequence[str]
+    byte_fallback: bool
+    max_piece_length: int
+    split_digits: bool
+    min_word_count: int
+    invalid_utf8: str
+    threads: int
+    character_map: str
+    dummy_prefix: bool
+    remove_extra_spaces: bool
+    escape_spaces: bool
+    space_as_suffix: bool
+
+
+class LearnBpeOptions(LearnOptions, total=False):
+    """The options of `learn_bpe`; docs/guides/tokenizer.md explains each."""
+
+    min_frequency: int
+    normalization: str
+    lowercase: bool
+    split_case: bool
+    split_punctuation: bool
+    protect: Sequence[str]
+    word_marks: bool
+    spaces_apart: bool
+    escape_marks: bool
+    memory: int
+    sentencepiece: bool
+    written_as: str
+
+
+class LearnUnigramOptions(LearnOptions, total=False):
+    """The options of `learn_unigram`; docs/guides/tokenizer.md explains each."""
+
+    seed_size: int
+    shrinking_factor: float
+    sub_iterations: int
+    split_scripts: bool
+    split_numbers: bool
+    split_whitespace: bool
+
+
+def to_json(options: Mapping[str, Any]) -> str:
+    """Return the options as the extension takes them; "" for none."""
+    return json.dumps(options, default=_to_plain) if options else ""
+
+
+def _to_plain(value: Any) -> Any:
+    """Convert values of numpy, and other sequences than lists, to what JSON has."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    raise TypeError(f"an option cannot be a value of type {type(value).__name__}")
+
+
+def progress_function(function: ProgressFunction | None) -> Callable[..., None] | None:
+    """Return the function as the extension calls it."""
+    if function is None:
+        return None
+
+    def call(stage: str, done: int, total: int, unit: str, figures: dict[str, float]) -> None:
+        function({"stage": stage, "done": done, "total": total, "unit": unit, "figures": figures})
+
+    return call

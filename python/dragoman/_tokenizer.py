@@ -1,0 +1,363 @@
+"""Tokenizers: text to token ids and back."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Iterable, Iterator, NamedTuple, Sequence, Union, overload
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import Unpack
+
+from . import _core
+from ._options import LearnBpeOptions, LearnUnigramOptions, LogFunction, ProgressFunction, progress_function, to_json
+
+PathLike = Union[str, "os.PathLike[str]"]
+Text = Union[str, bytes]
+Ids = npt.NDArray[np.int32]
+
+
+class EncodedBatch(Sequence[Ids]):
+    """The ids of several texts in one array; a sequence with one array per text.
+
+    The arrays are views: nothing is copied.
+
+    Attributes
+    ----------
+    ids
+        The ids of all texts, one text after the other.
+    offsets
+        One more number than texts: text i has the ids `ids[offsets[i]:offsets[i + 1]]`.
+    """
+
+    __slots__ = ("ids", "offsets")
+
+    def __init__(self, ids: Ids, offsets: npt.NDArray[np.int64]) -> None:
+        self.ids = ids
+        self.offsets = offsets
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> Ids: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Ids]: ...
+    def __getitem__(self, index: int | slice) -> Ids | list[Ids]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if index < 0:
+            index += len(self)
+        if not 0 <= index < len(self):
+            raise IndexError(f"there is no text {index}; there are {len(self)}")
+        return self.ids[self.offsets[index] : self.offsets[index + 1]]
+
+    def __iter__(self) -> Iterator[Ids]:
+        ends = self.offsets.tolist()
+        return (self.ids[begin:end] for begin, end in zip(ends, ends[1:]))
+
+    def tolist(self) -> list[list[int]]:
+        """Return the ids as lists."""
+        ids, ends = self.ids.tolist(), self.offsets.tolist()
+        return [ids[begin:end] for begin, end in zip(ends, ends[1:])]
+
+
+class Offsets(NamedTuple):
+    """The ids of a text, and the part of the text that each represents.
+
+    Attributes
+    ----------
+    ids
+        The token ids.
+    spans
+        An array of shape (tokens, 2): begin and end of each token, in characters of a str and in bytes of a bytes.
+    """
+
+    ids: Ids
+    spans: npt.NDArray[np.int64]
+
+
+def _options(
+    mode: str = "exact",
+    dropout: float = 0.1,
+    alpha: float = 0.1,
+    n_best: int = 0,
+    seed: int = 0,
+    line: int = 0,
+    match_special_tokens: bool = False,
+) -> _core.EncodeOptions:
+    return _core.EncodeOptions(mode, dropout, alpha, n_best, seed, line, match_special_tokens)
+
+
+_EXACT = _options()
+
+
+class Tokenizer:
+    """Converts text to tokens and back. Immutable, so threads may share it, and it survives a fork.
+
+    Parameters
+    ----------
+    file
+        A tokenizer file in any format that Dragoman reads: tokenizer.json, a SentencePiece model, codes of subword-nmt,
+        a tiktoken rank file and others. The format is recognised by the content.
+    type, **options
+        The kind of the file, if the content does not tell (a kind of a plugin), and options of that kind.
+
+    Examples
+    --------
+    >>> tokenizer = Tokenizer("examples/multi30k/model/tokenizer.json")
+    >>> ids = tokenizer.encode("Ein Hund läuft.")
+    >>> tokenizer.decode(ids)
+    'Ein Hund läuft.'
+    """
+
+    __slots__ = ("_core", "__weakref__")
+
+    def __init__(self, file: PathLike, *, type: str = "", **options: Any) -> None:
+        self._core = _core.Tokenizer.open(Path(file), type, to_json(options))
+
+    @classmethod
+    def _wrap(cls, core: _core.Tokenizer) -> Tokenizer:
+        made = cls.__new__(cls)
+        made._core = core
+        return made
+
+    @classmethod
+    def open(cls, file: PathLike, *, type: str = "", **options: Any) -> Tokenizer:
+        """Open a tokenizer file; the same as `Tokenizer(file)`."""
+        return cls(file, type=type, **options)
+
+    @classmethod
+    def from_bytes(cls, content: Text, *, name: str = "tokenizer", type: str = "", **options: Any) -> Tokenizer:
+        """Make a tokenizer of the content of a file. Messages call it `name`."""
+        return cls._wrap(_core.Tokenizer.from_content(content, name, type, to_json(options)))
+
+    @property
+    def vocab_size(self) -> int:
+        """The number of tokens. Ids are 0 to vocab_size - 1."""
+        return self._core.size()
+
+    def __len__(self) -> int:
+        return self._core.size()
+
+    def __repr__(self) -> str:
+        return f"<dragoman.Tokenizer with {len(self)} tokens>"
+
+    def encode(
+        self,
+        text: Text,
+        *,
+        mode: str = "exact",
+        dropout: float = 0.1,
+        alpha: float = 0.1,
+        n_best: int = 0,
+        seed: int = 0,
+        line: int = 0,
+        match_special_tokens: bool = False,
+    ) -> Ids:
+        """Return the token ids of one text, without special tokens.
+
+        Parameters
+        ----------
+        text
+            A str, or UTF-8 as bytes.
+        mode
+            "exact"; "greedy" (the longest matching token); "dropout" (BPE-dropout); "sample" (unigram models: a random
+            segmentation by its probability).
+        dropout
+            For "dropout": the probability that a merge is skipped.
+        alpha, n_best
+            For "sample": the smoothing, and the number of best segmentations to draw from (0: all).
+        seed, line
+            Random draws are a function of these two.
+        match_special_tokens
+            Whether special tokens such as `</s>` are recognised in the text.
+
+        Examples
+        --------
+        >>> tokenizer = Tokenizer("examples/multi30k/model/tokenizer.json")
+        >>> tokenizer.encode("Ein Hund.").dtype
+        dtype('int32')
+        """
+        return self._core.encode(text, _options(mode, dropout, alpha, n_best, seed, line, match_special_tokens))
+
+    def encode_batch(
+        self,
+        texts: Iterable[Text],
+        *,
+        threads: int = 0,
+        mode: str = "exact",
+        dropout: float = 0.1,
+        alpha: float = 0.1,
+        n_best: int = 0,
+        seed: int = 0,
+        line: int = 0,
+        match_special_tokens: bool = False,
+    ) -> EncodedBatch:
+        """Return the ids of many texts, much faster than one call for each.
+
+        Parameters
+        ----------
+        texts
+            The texts. For "dropout" and "sample", text i is drawn as line `line` + i.
+        threads
+            0: as many as the process may use. The result does not depend on it.
+
+        Returns
+        -------
+        EncodedBatch
+            A sequence of arrays, which are views of one array, `ids`.
+
+        Examples
+        --------
+        >>> tokenizer = Tokenizer("examples/multi30k/model/tokenizer.json")
+        >>> batch = tokenizer.encode_batch(["Ein Hund.", "Eine Katze."])
+        >>> len(batch), len(batch.ids)
+        (2, 5)
+        """
+        options = _options(mode, dropout, alpha, n_best, seed, line, match_special_tokens)
+        return EncodedBatch(*self._core.encode_batch(_sequence(texts), threads, options))
+
+    def encode_with_offsets(self, text: Text, *, match_special_tokens: bool = False) -> Offsets:
+        """Return the ids of a text, and the part of the text that each token represents.
+
+        The spans follow one another and cover the text.
+        """
+        options = _options(match_special_tokens=match_special_tokens)
+        ids, spans = self._core.encode_pieces(text, options)
+        if isinstance(text, str) and not text.isascii():
+            # How many characters begin before each byte.
+            data = np.frombuffer(text.encode(), np.uint8)
+            before = np.concatenate(([0], np.cumsum((data & 0xC0) != 0x80)))
+            starts = np.concatenate(((data & 0xC0) != 0x80, [True]))
+            # A token that holds a part of a character spans the whole of it.
+            begin, end = spans[:, 0], spans[:, 1]
+            first = before[begin] - np.where(starts[begin], 0, 1)
+            spans = np.stack((first, np.maximum(before[end], first)), axis=1)
+        return Offsets(ids, spans)
+
+    def tokenize(self, text: Text, *, match_special_tokens: bool = False) -> list[str]:
+        """Return the tokens of one text as strings."""
+        piece = self._core.piece
+        return [piece(i) for i in self._core.encode(text, _options(match_special_tokens=match_special_tokens)).tolist()]
+
+    def encode_n_best(self, text: Text, n_best: int) -> list[tuple[Ids, float]]:
+        """Return the best segmentations with their scores, the best first. Unigram models only."""
+        return self._core.encode_n_best(text, n_best)
+
+    def decode(self, ids: Iterable[int] | Ids) -> str:
+        """Return the text of token ids. Special tokens are left out."""
+        return self._core.decode(ids)
+
+    def decode_batch(self, batch: EncodedBatch | Iterable[Iterable[int]]) -> list[str]:
+        """Return the texts of several lists of ids."""
+        if isinstance(batch, EncodedBatch):
+            return self._core.decode_batch(batch.ids, batch.offsets)
+        return [self._core.decode(ids) for ids in batch]
+
+    def token(self, id: int) -> str:
+        """Return the token with this id."""
+        return self._core.piece(id)
+
+    def id(self, token: Text) -> int | None:
+        """Return the id of a token, or None if the vocabulary does not contain it."""
+        return self._core.id(token)
+
+    def tokens(self) -> list[str]:
+        """Return all tokens, by id."""
+        return self._core.pieces()
+
+    def is_special(self, id: int) -> bool:
+        """Return whether decoding leaves this token out."""
+        return self._core.is_special(id)
+
+    def save(self, file: PathLike, *, kind: str = "") -> None:
+        """Write the tokenizer.
+
+        Parameters
+        ----------
+        file
+            The file to write. It appears when it is complete.
+        kind
+            "tokenizer-json", "sentencepiece", "subword-nmt", "gpt2" or "tiktoken". By default a tokenizer.json for BPE,
+            a SentencePiece model for unigram.
+        """
+        self._core.save(Path(file), kind)
+
+
+def _sequence(texts: Iterable[Text]) -> Sequence[Text]:
+    if isinstance(texts, (str, bytes)):
+        raise TypeError("texts must be several texts, not one; use encode() for one")
+    return texts if isinstance(texts, (list, tuple)) else list(texts)
+
+
+@contextlib.contextmanager
+def _files_of(data: PathLike | Iterable[PathLike], texts: Iterable[str] | None) -> Iterator[list[Path]]:
+    """Yield the files to learn from; texts are written to a file that disappears afterwards."""
+    if texts is None:
+        files = [data] if isinstance(data, (str, os.PathLike)) else list(data)
+        yield [Path(file) for file in files]
+        return
+    with tempfile.TemporaryDirectory(prefix="dragoman-") as folder:
+        path = Path(folder) / "texts"
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            for text in texts:
+                file.write(text)
+                file.write("\n")
+        yield [path]
+
+
+def learn_bpe(
+    files: PathLike | Iterable[PathLike] = (),
+    *,
+    texts: Iterable[str] | None = None,
+    progress: ProgressFunction | None = None,
+    log: LogFunction | None = None,
+    **options: Unpack[LearnBpeOptions],
+) -> Tokenizer:
+    """Learn a BPE vocabulary; the result has the bytes of `dragoman learn-bpe`.
+
+    Parameters
+    ----------
+    files
+        A text file, or several, which give one joint vocabulary. gzip and Zstandard are recognised.
+    texts
+        Texts to learn from instead of files. They are written to a temporary file, so any number will do.
+    progress, log
+        Functions that receive progress and messages.
+    **options
+        The options of `dragoman learn-bpe`, as `vocab_size=8000`; docs/guides/tokenizer.md explains each.
+
+    Examples
+    --------
+    >>> tokenizer = learn_bpe(texts=["low lower lowest"] * 10, vocab_size=300, threads=1)
+    >>> tokenizer.tokenize("low")
+    ['▁low']
+    """
+    with _files_of(files, texts) as paths:
+        return Tokenizer._wrap(_core.learn_bpe(paths, dict(options), progress_function(progress), log))
+
+
+def learn_unigram(
+    files: PathLike | Iterable[PathLike] = (),
+    *,
+    texts: Iterable[str] | None = None,
+    progress: ProgressFunction | None = None,
+    log: LogFunction | None = None,
+    **options: Unpack[LearnUnigramOptions],
+) -> Tokenizer:
+    """Learn a unigram vocabulary as SentencePiece does; the result has the bytes of `dragoman learn-unigram`.
+
+    The parameters are those of `learn_bpe`, and the options those of `dragoman learn-unigram`.
+
+    Examples
+    --------
+    >>> tokenizer = learn_unigram(texts=["a cat sat on a mat"] * 10, vocab_size=280, threads=1)
+    >>> len(tokenizer) <= 280
+    True
+    """
+    with _files_of(files, texts) as paths:
+        return Tokenizer._wrap(_core.learn_unigram(paths, dict(options), progress_function(progress), log))

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+namespace dragoman::python {
+
+namespace nb = nanobind;
+
+/// Returns a numpy array that owns the values; they are not copied. `shape` must have as many elements.
+template <class Value>
+nb::object to_array(std::vector<Value> values, std::initializer_list<std::size_t> shape) {
+  auto owned = std::make_unique<std::vector<Value>>(std::move(values));
+  Value* data = owned->data();
+  const nb::capsule owner(owned.get(), [](void* memory) noexcept { delete static_cast<std::vector<Value>*>(memory); });
+  owned.release();
+  return nb::cast(nb::ndarray<nb::numpy, Value>(data, shape.size(), shape.begin(), owner));
+}
+template <class Value>
+nb::object to_array(std::vector<Value> values) {
+  const std::size_t size = values.size();
+  return to_array(std::move(values), {size});
+}
+
+/// Token ids from Python: an array of integers, which is not copied if it is contiguous and has 32 bits, or any
+/// sequence of integers.
+class Ids {
+ public:
+  explicit Ids(nb::handle object);
+  std::span<const std::int32_t> get() const { return ids_; }
+
+ private:
+  nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> array_;
+  std::vector<std::int32_t> copied_;
+  std::span<const std::int32_t> ids_;
+};
+
+}  // namespace dragoman::python

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <exception>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <nanobind/nanobind.h>
+
+#include <dragoman/core/function_ref.h>
+#include <dragoman/core/log.h>
+
+namespace dragoman::python {
+
+namespace nb = nanobind;
+
+/// A call of the library that may take long. While it runs, other Python threads run too, and Ctrl-C is honoured:
+/// the library is asked to stop, and the call ends with KeyboardInterrupt.
+///
+///     BlockingCall call;
+///     return call.run([&] { return learn_bpe(files, options, call.progress(progress), call.log(log), call.stop()); });
+///
+/// Functions of the caller (progress, log) run under the GIL. If one raises, the call ends with its exception.
+class BlockingCall {
+ public:
+  std::stop_token stop() const { return stop_.get_token(); }
+  /// Return sinks that call a Python function, or empty ones for None. They are valid while the call runs.
+  core::ProgressSink progress(const nb::object& function);
+  core::LogSink log(const nb::object& function);
+
+  template <class Work>
+  auto run(Work&& work) {
+    using Result = std::invoke_result_t<Work&>;
+    if constexpr (std::is_void_v<Result>) {
+      run_untyped([&] { work(); });
+    } else {
+      std::optional<Result> result;
+      run_untyped([&] { result.emplace(work()); });
+      return std::move(*result);
+    }
+  }
+
+ private:
+  void run_untyped(core::FunctionRef<void()> work);
+  /// Keeps the first exception of a Python function, and asks the library to stop. Under the GIL.
+  void keep(nb::python_error error);
+
+  std::stop_source stop_;
+  std::optional<nb::python_error> raised_;
+};
+
+/// A Python object that threads without the GIL may copy and drop.
+class SharedObject {
+ public:
+  explicit SharedObject(nb::object object);
+  const nb::object& get() const { return *object_; }
+
+ private:
+  std::shared_ptr<nb::object> object_;
+};
+
+/// Returns the bytes of a str (as UTF-8) or of a bytes object, which must live as long as the result is used. Raises
+/// TypeError for anything else, and UnicodeEncodeError for a str with lone surrogates.
+std::string_view text_of(nb::handle object);
+
+/// Returns a str. Bytes that are not UTF-8 become U+FFFD, as everywhere in the library.
+nb::str to_str(std::string_view text);
+
+/// To be called in the child process after a fork.
+void note_fork();
+/// The number of forks between the first process that loaded the module and this one.
+int fork_generation();
+
+}  // namespace dragoman::python

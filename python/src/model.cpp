@@ -1,0 +1,263 @@
+#include "arrays.h"
+#include "call.h"
+#include "errors.h"
+#include "parts.h"
+#include "search.h"
+#include "with_threads.h"
+
+#include <condition_variable>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <dragoman/core/json.h>
+#include <dragoman/decoding/option_table.h>
+#include <dragoman/dragoman.h>
+#include <dragoman/formats/model_config.h>
+#include <dragoman/pipeline/ensemble.h>
+#include <dragoman/plugins/host.h>
+
+namespace dragoman::python {
+
+decoding::Search read_search(const std::string& json) {
+  decoding::Search search;
+  if (json.empty()) return search;
+  const core::Json tree = core::parse_json(json, "options");
+  core::OptionReader reader(tree, "options");
+  decoding::search_table().read(reader, search);
+  reader.finish();
+  return search;
+}
+
+namespace {
+
+using ModelHandle = WithThreads<Model>;
+using TranslatorHandle = WithThreads<Translator>;
+
+ModelHandle open_model(const std::filesystem::path& path, int threads, const std::string& device,
+                       const std::string& compute, bool allow_non_finite, bool latency,
+                       const std::vector<std::filesystem::path>& ensemble) {
+  pipeline::ModelOptions options{
+      .threads = threads, .device = device, .allow_non_finite = allow_non_finite, .latency = latency};
+  if (!compute.empty() && compute != tensor::kStoredCompute) {
+    options.compute = tensor::find_compute_choice(compute);
+    core::require_option(options.compute.has_value(), "compute", ErrorCode::kInvalidArgument,
+                         "`compute` is \"{}\"; it must be {}", compute, tensor::list_compute_choices());
+  }
+  BlockingCall call;
+  return ModelHandle(call.run([&] {
+    if (ensemble.empty()) return Model(path, options);
+    pipeline::EnsembleOptions others;
+    for (const auto& each : ensemble) others.models.push_back(each);
+    return Model(path, plugins::default_host(), options, others);
+  }));
+}
+
+/// A translation as a tuple, which Python makes a Translation of.
+nb::tuple to_tuple(const Translation& translation) {
+  nb::list tokens;
+  for (const std::string& token : translation.tokens) tokens.append(to_str(token));
+  nb::object alignment = nb::none();
+  if (!translation.alignment.empty()) {
+    const std::size_t rows = translation.alignment.size(), columns = translation.alignment.front().size();
+    std::vector<float> values;
+    values.reserve(rows * columns);
+    for (const auto& row : translation.alignment) values.insert(values.end(), row.begin(), row.end());
+    alignment = to_array(std::move(values), {rows, columns});
+  }
+  nb::list unmet;
+  for (const std::string& constraint : translation.unmet_constraints) unmet.append(to_str(constraint));
+  nb::list parts;
+  for (const auto& part : translation.parts) {
+    nb::list best;
+    for (const Translation& each : part) best.append(to_tuple(each));
+    parts.append(best);
+  }
+  return nb::make_tuple(to_str(translation.text), translation.score, translation.log_probability, tokens,
+                        to_array(std::vector(translation.token_scores)), alignment, translation.cut,
+                        translation.expected_utility, unmet, parts);
+}
+
+nb::list to_list(const std::vector<Translation>& translations) {
+  nb::list made;
+  for (const Translation& each : translations) made.append(to_tuple(each));
+  return made;
+}
+
+Request to_request(const std::string& source_language, const std::string& target_language,
+                   const std::string& target_prefix, const std::vector<std::string>& constraints, bool input_tokens,
+                   bool output_tokens) {
+  return {.source_language = source_language,
+          .target_language = target_language,
+          .target_prefix = target_prefix,
+          .constraints = constraints,
+          .input_pieces = input_tokens,
+          .output_pieces = output_tokens};
+}
+
+/// The submitted texts that are not finished. At the end of the interpreter they are stopped and waited for, since
+/// their threads call Python.
+class Unfinished {
+ public:
+  std::uint64_t add(const std::stop_source& stop) {
+    const std::lock_guard lock(mutex_);
+    core::require(!closed_, ErrorCode::kInterrupted, "the interpreter is ending");
+    stops_.emplace(++last_, stop);
+    return last_;
+  }
+  void remove(std::uint64_t key) {
+    const std::lock_guard lock(mutex_);
+    stops_.erase(key);
+    changed_.notify_all();
+  }
+  void close() {
+    std::unique_lock lock(mutex_);
+    closed_ = true;
+    for (const auto& [key, stop] : stops_) stop.request_stop();
+    changed_.wait(lock, [&] { return stops_.empty(); });
+  }
+  void forget() {  // in the child of a fork, where nobody finishes them
+    new (this) Unfinished();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::uint64_t, std::stop_source> stops_;
+  std::uint64_t last_ = 0;
+  bool closed_ = false;
+};
+
+Unfinished& unfinished() {
+  static auto* const all = new Unfinished;
+  return *all;
+}
+
+/// Stops one submitted text.
+struct Cancellation {
+  std::stop_source stop;
+};
+
+/// Queues a text. `done` is called with the translations or with an exception, from a thread of the model.
+Cancellation submit(const TranslatorHandle& self, const std::string& text, const std::string& search,
+                    const std::string& source_language, const std::string& target_language,
+                    const std::string& target_prefix, const std::vector<std::string>& constraints, bool input_tokens,
+                    bool output_tokens, const nb::object& done, const nb::object& on_partial) {
+  const Translator& translator = self.get();
+  const Search options = read_search(search);
+  Cancellation cancellation;
+  Request request =
+      to_request(source_language, target_language, target_prefix, constraints, input_tokens, output_tokens);
+  request.stop = cancellation.stop.get_token();
+  if (!on_partial.is_none()) {
+    request.on_partial = [shared = SharedObject(on_partial)](std::string_view partial) {
+      const nb::gil_scoped_acquire gil;
+      try {
+        shared.get()(to_str(partial));
+      } catch (nb::python_error& error) {
+        error.discard_as_unraisable("on_partial");
+      }
+    };
+  }
+  const std::uint64_t key = unfinished().add(cancellation.stop);
+  auto finish = [key, shared = SharedObject(done)](std::vector<Translation> translations, std::exception_ptr error) {
+    {
+      const nb::gil_scoped_acquire gil;
+      try {
+        if (error) {
+          shared.get()(nb::none(), exception_object(error));
+        } else {
+          shared.get()(to_list(translations), nb::none());
+        }
+      } catch (nb::python_error& raised) {
+        raised.discard_as_unraisable("the callback of a translation");
+      }
+    }
+    unfinished().remove(key);
+  };
+  try {
+    // It may wait until there is room in the queue.
+    BlockingCall call;
+    call.run([&] { translator.submit(text, options, request, std::move(finish)); });
+  } catch (...) {
+    unfinished().remove(key);
+    throw;
+  }
+  return cancellation;
+}
+
+nb::list translate_batch(const TranslatorHandle& self, const std::vector<std::string>& texts, const std::string& search,
+                         const std::string& source_language, const std::string& target_language,
+                         const std::string& target_prefix, const std::vector<std::string>& constraints,
+                         bool input_tokens, bool output_tokens) {
+  const Translator& translator = self.get();
+  const Search options = read_search(search);
+  Request request =
+      to_request(source_language, target_language, target_prefix, constraints, input_tokens, output_tokens);
+  BlockingCall call;
+  request.stop = call.stop();
+  const auto translated = call.run([&] { return translator.translate_batch(texts, options, request); });
+  nb::list made;
+  for (const auto& each : translated) made.append(to_list(each));
+  return made;
+}
+
+nb::list search_options() {
+  nb::list made;
+  for (const core::Option& option : decoding::search_table().options()) {
+    nb::list choices;
+    for (const std::string& choice : option.choices) choices.append(to_str(choice));
+    made.append(nb::make_tuple(to_str(option.name), to_str(option.placeholder), to_str(option.help),
+                               to_str(core::one_line(option.fallback.get())), choices));
+  }
+  return made;
+}
+
+}  // namespace
+
+void add_model(nb::module_& module) {
+  nb::class_<ModelHandle>(module, "Model")
+      .def(nb::new_(&open_model), nb::arg("path"), nb::arg("threads"), nb::arg("device"), nb::arg("compute"),
+           nb::arg("allow_non_finite"), nb::arg("latency"), nb::arg("ensemble"))
+      .def_prop_ro("path", [](const ModelHandle& self) { return self.get().path(); })
+      .def_prop_ro("device", [](const ModelHandle& self) { return name_of(self.get().device()); })
+      .def_prop_ro("compute",
+                   [](const ModelHandle& self) { return std::string(tensor::name_of(self.get().compute_type())); })
+      .def_prop_ro("threads", [](const ModelHandle& self) { return self.get().options().threads; })
+      .def("config", [](const ModelHandle& self) { return formats::to_json(self.get().config()).dump(); })
+      .def("source_tokenizer", [](const ModelHandle& self) { return Tokenizer(self.get().source_tokenizer()); })
+      .def("target_tokenizer", [](const ModelHandle& self) { return Tokenizer(self.get().target_tokenizer()); });
+  nb::class_<Cancellation>(module, "Cancellation").def("request_stop", [](const Cancellation& self) {
+    self.stop.request_stop();
+  });
+  nb::class_<TranslatorHandle>(module, "Translator")
+      .def(nb::new_([](const ModelHandle& model, const std::string& search) {
+             return TranslatorHandle(Translator(model.get(), read_search(search)));
+           }),
+           nb::arg("model"), nb::arg("search"))
+      .def("translate_batch", &translate_batch, nb::arg("texts"), nb::arg("search"), nb::arg("source_language"),
+           nb::arg("target_language"), nb::arg("target_prefix"), nb::arg("constraints"), nb::arg("input_tokens"),
+           nb::arg("output_tokens"))
+      .def("submit", &submit, nb::arg("text"), nb::arg("search"), nb::arg("source_language"),
+           nb::arg("target_language"), nb::arg("target_prefix"), nb::arg("constraints"), nb::arg("input_tokens"),
+           nb::arg("output_tokens"), nb::arg("done"), nb::arg("on_partial").none());
+  module.def("search_options", &search_options);
+  module.def("after_fork", [] {
+    note_fork();
+    unfinished().forget();
+  });
+  module.def("at_exit", [] {
+    const nb::gil_scoped_release released;
+    unfinished().close();
+  });
+}
+
+}  // namespace dragoman::python

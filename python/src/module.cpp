@@ -1,0 +1,20 @@
+#include "errors.h"
+#include "parts.h"
+
+namespace dragoman::python {
+
+// The interface between the Python sources of the package and the library. Nothing in it is public: see dragoman/*.py.
+NB_MODULE(_core, module) {
+  module.doc() = "The engine beneath the package dragoman. Not a public interface.";
+  module.attr("version") = DRAGOMAN_VERSION;
+  register_errors();
+  add_tokenizer(module);
+  add_learning(module);
+  add_model(module);
+  add_services(module);
+  add_training(module);
+  add_evaluation(module);
+  add_files(module);
+}
+
+}  // namespace dragoman::python

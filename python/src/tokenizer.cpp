@@ -1,0 +1,295 @@
+#include "arrays.h"
+#include "call.h"
+#include "parts.h"
+
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <dragoman/core/json.h>
+#include <dragoman/core/parallel.h>
+#include <dragoman/dragoman.h>
+#include <dragoman/plugins/host.h>
+#include <dragoman/plugins/open_tokenizer.h>
+#include <dragoman/tokenizer/batch_encoding.h>
+#include <dragoman/tokenizer/bpe_tokenizer.h>
+#include <dragoman/tokenizer/tokenizer_files.h>
+#include <dragoman/tokenizer/unigram_tokenizer.h>
+
+namespace dragoman::python {
+namespace {
+
+using tokenizer::EncodeOptions;
+
+/// Below this many bytes a batch is encoded by the calling thread: starting others takes longer.
+constexpr std::size_t kSmallBatch = 64 * 1024;
+
+/// Runs blocks as another executor does, until a stop is requested.
+class StoppableExecutor final : public core::Executor {
+ public:
+  StoppableExecutor(core::Executor& executor, std::stop_token stop) : executor_(executor), stop_(std::move(stop)) {}
+  void for_each(std::int64_t blocks, core::FunctionRef<void(std::int64_t)> body) override {
+    executor_.for_each(blocks, [&](std::int64_t block) {
+      core::require(!stop_.stop_requested(), ErrorCode::kInterrupted, "encoding was interrupted");
+      body(block);
+    });
+  }
+  int threads() const noexcept override { return executor_.threads(); }
+
+ private:
+  core::Executor& executor_;
+  std::stop_token stop_;
+};
+
+EncodeOptions encode_options(const std::string& mode, double dropout, double alpha, std::int32_t n_best,
+                             std::uint64_t seed, std::uint64_t line, bool match_special_tokens) {
+  EncodeOptions options{.dropout = dropout,
+                        .alpha = alpha,
+                        .n_best = n_best,
+                        .seed = seed,
+                        .line = line,
+                        .match_special_tokens = match_special_tokens};
+  if (mode == "greedy") {
+    options.mode = tokenizer::EncodingMode::kGreedy;
+  } else if (mode == "dropout") {
+    options.mode = tokenizer::EncodingMode::kDropout;
+  } else if (mode == "sample") {
+    options.mode = tokenizer::EncodingMode::kSample;
+  } else {
+    core::require_option(mode == "exact", "mode", ErrorCode::kInvalidArgument,
+                         "`mode` is \"{}\"; it must be exact, greedy, dropout or sample", mode);
+  }
+  return options;
+}
+
+Tokenizer open(const std::filesystem::path& file, const std::string& type, const std::string& options) {
+  BlockingCall call;
+  return call.run([&]() -> Tokenizer {
+    tokenizer::TokenizerSpec spec{.type = type};
+    if (!options.empty()) spec.options = core::parse_json(options, "options");
+    return {plugins::open_tokenizer(plugins::default_host().registry(), file, spec)};
+  });
+}
+
+Tokenizer from_content(nb::handle content, const std::string& name, const std::string& type,
+                       const std::string& options) {
+  const std::string_view bytes = text_of(content);
+  const nb::gil_scoped_release released;
+  tokenizer::TokenizerSpec spec{.type = type};
+  if (type.empty()) spec.type = tokenizer::name_of(tokenizer::recognise(name, bytes));
+  if (!options.empty()) spec.options = core::parse_json(options, "options");
+  return {plugins::make_tokenizer(plugins::default_host().registry(), spec, {name, std::string(bytes)})};
+}
+
+/// The texts of a Python sequence. They stay alive and unchanged while this object exists.
+class Texts {
+ public:
+  explicit Texts(nb::handle sequence) : tuple_(nb::steal(PySequence_Tuple(sequence.ptr()))) {
+    if (!tuple_.is_valid()) throw nb::python_error();
+    const Py_ssize_t size = PyTuple_Size(tuple_.ptr());
+    views_.reserve(static_cast<std::size_t>(size));
+    for (Py_ssize_t i = 0; i < size; ++i) {
+      views_.push_back(text_of(PyTuple_GetItem(tuple_.ptr(), i)));
+      bytes_ += views_.back().size();
+    }
+  }
+  std::span<const std::string_view> get() const { return views_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  nb::object tuple_;
+  std::vector<std::string_view> views_;
+  std::size_t bytes_ = 0;
+};
+
+nb::tuple encode_batch(const Tokenizer& self, nb::handle sequence, int threads, const EncodeOptions& options) {
+  const Texts texts(sequence);
+  tokenizer::EncodedTexts encoded;
+  if (texts.bytes() < kSmallBatch) {
+    const nb::gil_scoped_release released;
+    core::SequentialExecutor executor;
+    encoded = tokenizer::encode_batch(*self.shared(), texts.get(), executor, options);
+  } else {
+    BlockingCall call;
+    encoded = call.run([&] {
+      const auto pool = core::make_executor(threads);
+      StoppableExecutor executor(*pool, call.stop());
+      return tokenizer::encode_batch(*self.shared(), texts.get(), executor, options);
+    });
+  }
+  // The offsets are bytes of an array that nothing else needs: they become signed, as numpy's indices are.
+  std::vector<std::int64_t> offsets(encoded.offsets.begin(), encoded.offsets.end());
+  return nb::make_tuple(to_array(std::move(encoded.ids)), to_array(std::move(offsets)));
+}
+
+nb::object encode(const Tokenizer& self, nb::handle text, const EncodeOptions& options) {
+  const std::string_view bytes = text_of(text);
+  std::vector<std::int32_t> ids;
+  {
+    const nb::gil_scoped_release released;
+    ids = self.shared()->encode(bytes, options);
+  }
+  return to_array(std::move(ids));
+}
+
+/// The ids and the ranges of the text that they represent, in bytes of UTF-8.
+nb::tuple encode_pieces(const Tokenizer& self, nb::handle text, const EncodeOptions& options) {
+  const std::string_view bytes = text_of(text);
+  std::vector<tokenizer::Piece> pieces;
+  {
+    const nb::gil_scoped_release released;
+    pieces = self.shared()->encode_pieces(bytes, options);
+  }
+  std::vector<std::int32_t> ids;
+  std::vector<std::int64_t> ranges;
+  for (const tokenizer::Piece& piece : pieces) {
+    ids.push_back(piece.id);
+    ranges.push_back(static_cast<std::int64_t>(piece.begin));
+    ranges.push_back(static_cast<std::int64_t>(piece.end));
+  }
+  const std::size_t size = ids.size();
+  return nb::make_tuple(to_array(std::move(ids)), to_array(std::move(ranges), {size, 2}));
+}
+
+nb::list encode_as_text(const Tokenizer& self, nb::handle text, const EncodeOptions& options) {
+  const std::string_view bytes = text_of(text);
+  std::vector<std::string> tokens;
+  {
+    const nb::gil_scoped_release released;
+    tokens = self.shared()->encode_as_text(bytes, options);
+  }
+  nb::list made;
+  for (const std::string& token : tokens) made.append(to_str(token));
+  return made;
+}
+
+nb::list encode_n_best(const Tokenizer& self, nb::handle text, std::int32_t most) {
+  const std::string_view bytes = text_of(text);
+  std::vector<tokenizer::Segmentation> best;
+  {
+    const nb::gil_scoped_release released;
+    best = self.shared()->encode_n_best(bytes, most);
+  }
+  nb::list made;
+  for (tokenizer::Segmentation& each : best) made.append(nb::make_tuple(to_array(std::move(each.ids)), each.score));
+  return made;
+}
+
+std::string decode_to_bytes(const Tokenizer& self, nb::handle ids) {
+  const Ids given(ids);
+  const nb::gil_scoped_release released;
+  return self.decode(given.get());
+}
+
+nb::list decode_batch(const Tokenizer& self, nb::handle ids, nb::handle offsets) {
+  const Ids given(ids);
+  std::vector<std::string> texts;
+  std::vector<std::size_t> ends;
+  for (const nb::handle each : nb::iter(offsets)) ends.push_back(nb::cast<std::size_t>(nb::int_(each)));
+  {
+    const nb::gil_scoped_release released;
+    for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
+      core::require(ends[i] <= ends[i + 1] && ends[i + 1] <= given.get().size(), ErrorCode::kInvalidArgument,
+                    "offset {} is {}; offsets must rise up to the number of ids, {}", i + 1, ends[i + 1],
+                    given.get().size());
+      texts.push_back(self.decode(given.get().subspan(ends[i], ends[i + 1] - ends[i])));
+    }
+  }
+  nb::list made;
+  for (const std::string& text : texts) made.append(to_str(text));
+  return made;
+}
+
+const tokenizer::Tokenizer& checked(const Tokenizer& self, std::int32_t id) {
+  core::require(id >= 0 && id < self.size(), ErrorCode::kInvalidArgument, "there is no token {}; ids are 0 to {}", id,
+                self.size() - 1);
+  return *self.shared();
+}
+
+nb::list pieces(const Tokenizer& self) {
+  nb::list made;
+  for (std::int32_t id = 0; id < self.size(); ++id) made.append(to_str(self.shared()->piece(id)));
+  return made;
+}
+
+/// Writes the file of a kind; "" stands for the kind that Tokenizer::save() chooses.
+void save(const Tokenizer& self, const std::filesystem::path& file, const std::string& kind) {
+  BlockingCall call;
+  call.run([&] {
+    if (kind.empty()) return self.save(file);
+    const auto known = tokenizer::file_kind(kind);
+    core::require_option(known.has_value(), "kind", ErrorCode::kInvalidArgument,
+                         "`kind` is \"{}\"; it must be one of {}", kind, fmt::join(tokenizer::file_kind_names(), ", "));
+    if (const auto* bpe = dynamic_cast<const tokenizer::BpeTokenizer*>(self.shared().get()))
+      return tokenizer::write_tokenizer_file(bpe->definition(), *known, file);
+    const auto* unigram = dynamic_cast<const tokenizer::UnigramTokenizer*>(self.shared().get());
+    core::require(unigram != nullptr, ErrorCode::kUnsupported,
+                  "{}: only BPE and unigram tokenizers can be saved; copy the file that this one was opened from",
+                  file.string());
+    tokenizer::write_tokenizer_file(unigram->definition(), *known, file);
+  });
+}
+
+/// The score and the type of each piece of a unigram model, as SentencePiece's interface offers them; None for others.
+nb::object unigram_pieces(const Tokenizer& self) {
+  const auto* unigram = dynamic_cast<const tokenizer::UnigramTokenizer*>(self.shared().get());
+  if (unigram == nullptr) return nb::none();
+  nb::list made;
+  for (const tokenizer::UnigramPiece& piece : unigram->definition().pieces)
+    made.append(nb::make_tuple(to_str(piece.text), piece.score, static_cast<int>(piece.type)));
+  return made;
+}
+
+nb::object surrounding_ids(const Tokenizer& self) {
+  const auto ids = tokenizer::ids_of_post_processor(*self.shared());
+  if (!ids) return nb::none();
+  return nb::make_tuple(to_array(std::vector(ids->in_front)), to_array(std::vector(ids->behind)));
+}
+
+}  // namespace
+
+void add_tokenizer(nb::module_& module) {
+  nb::class_<EncodeOptions>(module, "EncodeOptions")
+      .def(nb::new_([](const std::string& mode, double dropout, double alpha, std::int32_t n_best, std::uint64_t seed,
+                       std::uint64_t line, bool match_special_tokens) {
+             return encode_options(mode, dropout, alpha, n_best, seed, line, match_special_tokens);
+           }),
+           nb::arg("mode"), nb::arg("dropout"), nb::arg("alpha"), nb::arg("n_best"), nb::arg("seed"), nb::arg("line"),
+           nb::arg("match_special_tokens"));
+  nb::class_<Tokenizer>(module, "Tokenizer")
+      .def_static("open", &open, nb::arg("file"), nb::arg("type"), nb::arg("options"))
+      .def_static("from_content", &from_content, nb::arg("content"), nb::arg("name"), nb::arg("type"),
+                  nb::arg("options"))
+      .def("size", &Tokenizer::size)
+      .def("encode", &encode, nb::arg("text"), nb::arg("options"))
+      .def("encode_batch", &encode_batch, nb::arg("texts"), nb::arg("threads"), nb::arg("options"))
+      .def("encode_pieces", &encode_pieces, nb::arg("text"), nb::arg("options"))
+      .def("encode_as_text", &encode_as_text, nb::arg("text"), nb::arg("options"))
+      .def("encode_n_best", &encode_n_best, nb::arg("text"), nb::arg("most"))
+      .def("decode", [](const Tokenizer& self, nb::handle ids) { return to_str(decode_to_bytes(self, ids)); })
+      .def("decode_to_bytes",
+           [](const Tokenizer& self, nb::handle ids) {
+             const std::string text = decode_to_bytes(self, ids);
+             return nb::bytes(text.data(), text.size());
+           })
+      .def("decode_batch", &decode_batch, nb::arg("ids"), nb::arg("offsets"))
+      .def("piece", [](const Tokenizer& self, std::int32_t id) { return to_str(checked(self, id).piece(id)); })
+      .def("pieces", &pieces)
+      .def("id", [](const Tokenizer& self, nb::handle token) { return self.id(text_of(token)); })
+      .def("is_special", [](const Tokenizer& self, std::int32_t id) { return checked(self, id).is_special(id); })
+      .def("save", &save, nb::arg("file"), nb::arg("kind"))
+      .def("unigram_pieces", &unigram_pieces)
+      .def("surrounding_ids", &surrounding_ids);
+}
+
+}  // namespace dragoman::python
