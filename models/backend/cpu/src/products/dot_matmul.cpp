@@ -104,8 +104,10 @@ Tile DotProduct::tile(std::int64_t number) const noexcept {
 
 #ifdef __x86_64__
 
-// The headers of GCC 12 use registers with undefined contents, and GCC 12 warns about them.
+// The headers of GCC 12 use registers with undefined contents, and GCC 12 warns about them. Clang has no such warning.
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 
 namespace {
 
