@@ -92,9 +92,16 @@ pipeline::Record record_of(std::string_view text, std::uint64_t line) {
 
 using Results = std::vector<Translation>;
 
-/// The results of texts in their order, when all are done; throws the first error.
-template <class Result>
-std::vector<Result> get_all(std::vector<std::future<Result>> futures) {
+/// Submits texts 0, 1, ... and returns their results in order when all are done; throws the first error. After a stop
+/// request it submits no more, since each of many texts would only fail.
+template <class Result, class Submit>
+std::vector<Result> translate_all(std::size_t texts, const std::stop_token& stop, const Submit& submit) {
+  std::vector<std::future<Result>> futures;
+  for (std::size_t i = 0; i < texts && !stop.stop_requested(); ++i) {
+    const auto promise = std::make_shared<std::promise<Result>>();
+    futures.push_back(promise->get_future());
+    submit(i, promise);
+  }
   std::vector<Result> results;
   std::exception_ptr first;
   for (std::size_t i = 0; i < futures.size(); ++i) {
@@ -111,6 +118,7 @@ std::vector<Result> get_all(std::vector<std::future<Result>> futures) {
     }
   }
   if (first) std::rethrow_exception(first);
+  core::require(futures.size() == texts, ErrorCode::kInterrupted, "the translation was interrupted");
   return results;
 }
 
@@ -156,13 +164,9 @@ std::vector<Translation> Translator::translate(std::string_view text, const Sear
 std::vector<std::string> Translator::translate_batch(const std::vector<std::string>& texts,
                                                      const Request& request) const {
   const pipeline::RecordOptions options = batch_options(request, texts.size());
-  std::vector<std::future<std::string>> futures;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    const auto promise = std::make_shared<std::promise<std::string>>();
-    futures.push_back(promise->get_future());
+  return translate_all<std::string>(texts.size(), request.stop, [&](std::size_t i, const auto& promise) {
     submit_for_text(impl_->translator, record_of(texts[i], i + 1), options, promise);
-  }
-  return get_all(std::move(futures));
+  });
 }
 
 std::vector<std::vector<Translation>> Translator::translate_batch(const std::vector<std::string>& texts,
@@ -171,10 +175,7 @@ std::vector<std::vector<Translation>> Translator::translate_batch(const std::vec
   pipeline::RecordOptions options = batch_options(request, texts.size());
   options.plan = prepared.shared;
   options.mbr = prepared.mbr;
-  std::vector<std::future<Results>> futures;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    const auto promise = std::make_shared<std::promise<Results>>();
-    futures.push_back(promise->get_future());
+  return translate_all<Results>(texts.size(), request.stop, [&](std::size_t i, const auto& promise) {
     submit_for_translations(impl_->translator, record_of(texts[i], i + 1), options,
                             [promise](Results found, const std::exception_ptr& error) {
                               if (error)
@@ -182,8 +183,7 @@ std::vector<std::vector<Translation>> Translator::translate_batch(const std::vec
                               else
                                 promise->set_value(std::move(found));
                             });
-  }
-  return get_all(std::move(futures));
+  });
 }
 
 void Translator::submit(std::string_view text, const Search& search, const Request& request, Done done) const {

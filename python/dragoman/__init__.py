@@ -15,7 +15,7 @@ import os as _os
 from . import _core
 from ._evaluate import MetricScore, SystemComparison, compare_systems, evaluate
 from ._model import Model, Translation, Translator
-from ._options import LearnBpeOptions, LearnUnigramOptions, Progress, SearchOptions
+from ._options import LearnBpeOptions, LearnUnigramOptions, Progress, SearchOptions, TranslateOptions
 from ._services import Aligner, Alignment, Embedder, Score, Scorer
 from ._tokenizer import EncodedBatch, Offsets, Tokenizer, learn_bpe, learn_unigram
 from ._train import TrainConfig, TrainResult, convert, quantize, train
@@ -55,6 +55,7 @@ __all__ = [
     "Tokenizer",
     "TrainConfig",
     "TrainResult",
+    "TranslateOptions",
     "Translation",
     "Translator",
     "UnsupportedError",

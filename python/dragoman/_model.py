@@ -15,7 +15,7 @@ import numpy.typing as npt
 from typing_extensions import Unpack
 
 from . import _core
-from ._options import SearchOptions, to_json
+from ._options import SearchOptions, TranslateOptions, to_json
 from ._tokenizer import PathLike, Tokenizer
 
 
@@ -130,9 +130,24 @@ class Translation:
         return self.text
 
 
+def _split(options: TranslateOptions) -> tuple[str, str, str, str, list[str], bool, bool]:
+    """Return the search as JSON, and the options of the text in the order in which the extension takes them."""
+    search: dict[str, Any] = dict(options)
+    request = (
+        search.pop("source_language", ""),
+        search.pop("target_language", ""),
+        search.pop("target_prefix", ""),
+        list(search.pop("constraints", ())),
+        search.pop("input_tokens", False),
+        search.pop("output_tokens", False),
+    )
+    return (to_json(search), *request)
+
+
 def _translation(values: tuple[Any, ...]) -> Translation:
-    parts = [[_translation(each) for each in part] for part in values[9]]
-    return Translation(*values[:9], parts)
+    text, score, log_probability, tokens, token_scores, alignment, cut, utility, unmet, parts = values
+    inner = [[_translation(each) for each in part] for part in parts]
+    return Translation(text, score, log_probability, tokens, token_scores, alignment, cut, utility, unmet, inner)
 
 
 class Translator:
@@ -168,21 +183,10 @@ class Translator:
         return self._model
 
     @overload
-    def translate(self, text: str, **options: Any) -> str: ...
+    def translate(self, text: str, **options: Unpack[TranslateOptions]) -> str: ...  # type: ignore[overload-overlap]
     @overload
-    def translate(self, text: Iterable[str], **options: Any) -> list[str]: ...
-    def translate(
-        self,
-        text: str | Iterable[str],
-        *,
-        source_language: str = "",
-        target_language: str = "",
-        target_prefix: str = "",
-        constraints: Sequence[str] = (),
-        input_tokens: bool = False,
-        output_tokens: bool = False,
-        **search: Unpack[SearchOptions],
-    ) -> str | list[str]:
+    def translate(self, text: Iterable[str], **options: Unpack[TranslateOptions]) -> list[str]: ...
+    def translate(self, text: str | Iterable[str], **options: Unpack[TranslateOptions]) -> str | list[str]:
         """Return the best translation of a text, or of each of several texts.
 
         Several texts are decoded together, which is much faster than one call for each.
@@ -191,79 +195,37 @@ class Translator:
         ----------
         text
             A text, or several.
-        source_language, target_language
-            Language codes, for models of several languages.
-        target_prefix
-            Every translation begins with this text.
-        constraints
-            Every translation contains each of these texts as whole words. Beam search only.
-        input_tokens, output_tokens
-            Whether texts, or translations, are tokens separated by spaces.
-        **search
-            Options of the search.
+        **options
+            `source_language`, `target_language`, `target_prefix`, `constraints`, `input_tokens`, `output_tokens` (see
+            `TranslateOptions`), and the options of the search.
         """
-        one = isinstance(text, str)
-        texts = [text] if isinstance(text, str) else list(text)
-        found = self._core.translate_batch(
-            texts,
-            to_json(search),
-            source_language,
-            target_language,
-            target_prefix,
-            list(constraints),
-            input_tokens,
-            output_tokens,
-        )
-        best: list[str] = [each[0][0] for each in found]
-        return best[0] if one else best
+        best: list[str] = [each[0][0] for each in self._translate(text, options)]
+        return best[0] if isinstance(text, str) else best
 
     @overload
-    def translate_n_best(self, text: str, **options: Any) -> list[Translation]: ...
+    def translate_n_best(self, text: str, **options: Unpack[TranslateOptions]) -> list[Translation]: ...  # type: ignore[overload-overlap]
     @overload
-    def translate_n_best(self, text: Iterable[str], **options: Any) -> list[list[Translation]]: ...
+    def translate_n_best(self, text: Iterable[str], **options: Unpack[TranslateOptions]) -> list[list[Translation]]: ...
     def translate_n_best(
-        self,
-        text: str | Iterable[str],
-        *,
-        source_language: str = "",
-        target_language: str = "",
-        target_prefix: str = "",
-        constraints: Sequence[str] = (),
-        input_tokens: bool = False,
-        output_tokens: bool = False,
-        **search: Unpack[SearchOptions],
+        self, text: str | Iterable[str], **options: Unpack[TranslateOptions]
     ) -> list[Translation] | list[list[Translation]]:
         """Return up to `n_best` translations with scores, tokens and alignment, the best first.
 
         The parameters are those of `translate`.
         """
-        one = isinstance(text, str)
+        made = [[_translation(each) for each in best] for best in self._translate(text, options)]
+        return made[0] if isinstance(text, str) else made
+
+    def _translate(self, text: str | Iterable[str], options: TranslateOptions) -> list[list[tuple[Any, ...]]]:
         texts = [text] if isinstance(text, str) else list(text)
-        found = self._core.translate_batch(
-            texts,
-            to_json(search),
-            source_language,
-            target_language,
-            target_prefix,
-            list(constraints),
-            input_tokens,
-            output_tokens,
-        )
-        made = [[_translation(each) for each in best] for best in found]
-        return made[0] if one else made
+        return self._core.translate_batch(texts, *_split(options))
 
     def submit(
         self,
         text: str,
         *,
-        source_language: str = "",
-        target_language: str = "",
-        target_prefix: str = "",
-        constraints: Sequence[str] = (),
-        input_tokens: bool = False,
-        output_tokens: bool = False,
         on_partial: Callable[[str], None] | None = None,
-        **search: Unpack[SearchOptions],
+        **options: Unpack[TranslateOptions],
     ) -> concurrent.futures.Future[list[Translation]]:
         """Queue a text and return a future of its translations.
 
@@ -275,6 +237,8 @@ class Translator:
         on_partial
             Receives each longer prefix of the translation that is final. It runs in a thread of the model, so it must
             be quick and must not call the translator.
+        **options
+            Those of `translate`.
 
         Examples
         --------
@@ -293,21 +257,10 @@ class Translator:
             else:
                 future.set_result([_translation(each) for each in found or ()])
 
-        future.cancellation = self._core.submit(
-            text,
-            to_json(search),
-            source_language,
-            target_language,
-            target_prefix,
-            list(constraints),
-            input_tokens,
-            output_tokens,
-            done,
-            on_partial,
-        )
+        future.cancellation = self._core.submit(text, *_split(options), done, on_partial)
         return future
 
-    async def translate_async(self, text: str, **options: Any) -> str:
+    async def translate_async(self, text: str, **options: Unpack[TranslateOptions]) -> str:
         """Return the best translation of a text without blocking the event loop; the options are those of `submit`.
 
         Examples
@@ -318,7 +271,9 @@ class Translator:
         """
         return (await asyncio.wrap_future(self.submit(text, **options)))[0].text
 
-    def translate_iterable(self, texts: Iterable[str], *, queued: int = 1024, **options: Any) -> Iterator[str]:
+    def translate_iterable(
+        self, texts: Iterable[str], *, queued: int = 1024, **options: Unpack[TranslateOptions]
+    ) -> Iterator[str]:
         """Yield the best translation of each text, in order, in bounded memory.
 
         Parameters

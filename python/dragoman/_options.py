@@ -63,6 +63,29 @@ class SearchOptions(TypedDict, total=False):
     mbr_utility: str
 
 
+class TranslateOptions(SearchOptions, total=False):
+    """The options of one text, and those of the search.
+
+    Attributes
+    ----------
+    source_language, target_language
+        Language codes, for models of several languages.
+    target_prefix
+        Every translation begins with this text.
+    constraints
+        Every translation contains each of these texts as whole words. Beam search only.
+    input_tokens, output_tokens
+        Whether texts, or translations, are tokens separated by spaces.
+    """
+
+    source_language: str
+    target_language: str
+    target_prefix: str
+    constraints: Sequence[str]
+    input_tokens: bool
+    output_tokens: bool
+
+
 class LearnOptions(TypedDict, total=False):
     """The options that `learn_bpe` and `learn_unigram` share."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Iterable, Sequence, overload
+from typing import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -92,8 +92,8 @@ class Embedder:
     Examples
     --------
     >>> embedder = Embedder("examples/multi30k/model")
-    >>> embedder.embed(["Ein Hund.", "Eine Katze."]).shape[0]
-    2
+    >>> embedder.embed_batch(["Ein Hund.", "Eine Katze."]).shape
+    (2, 128)
     """
 
     __slots__ = ("_core", "__weakref__")
@@ -108,12 +108,14 @@ class Embedder:
     ) -> None:
         self._core = _core.Embedder(_as_model(model)._core, pooling, layer, cut_long_texts)
 
-    def embed(self, text: str | Iterable[str]) -> npt.NDArray[np.float32]:
-        """Return the vector of a text, or an array with one row for each of several texts."""
-        if isinstance(text, str):
-            vector: npt.NDArray[np.float32] = self._core.embed_batch([text])[0]
-            return vector
-        return self._core.embed_batch(list(text))
+    def embed(self, text: str) -> npt.NDArray[np.float32]:
+        """Return the vector of a text."""
+        vector: npt.NDArray[np.float32] = self._core.embed_batch([text])[0]
+        return vector
+
+    def embed_batch(self, texts: Iterable[str]) -> npt.NDArray[np.float32]:
+        """Return an array with one row for each text."""
+        return self._core.embed_batch(list(texts))
 
     def embed_tokens(self, text: str) -> tuple[list[str], npt.NDArray[np.float32]]:
         """Return the tokens of a text with their end, and an array with one row for each."""
@@ -174,12 +176,10 @@ class Aligner:
         reverse = None if reverse_model is None else _as_model(reverse_model)._core
         self._core = _core.Aligner(_as_model(model)._core, reverse, symmetrize, tokens, layer, threshold)
 
-    @overload
-    def align(self, source: str, target: str) -> Alignment: ...
-    @overload
-    def align(self, source: Sequence[str], target: Sequence[str]) -> list[Alignment]: ...
-    def align(self, source: str | Sequence[str], target: str | Sequence[str]) -> Alignment | list[Alignment]:
-        """Return the alignment of a pair, or of each of several pairs."""
-        if isinstance(source, str) and isinstance(target, str):
-            return Alignment(*self._core.align_batch([source], [target])[0])
-        return [Alignment(*each) for each in self._core.align_batch(list(source), list(target))]
+    def align(self, source: str, target: str) -> Alignment:
+        """Return the alignment of a pair."""
+        return Alignment(*self._core.align_batch([source], [target])[0])
+
+    def align_batch(self, sources: Iterable[str], targets: Iterable[str]) -> list[Alignment]:
+        """Return one alignment for each pair, in order."""
+        return [Alignment(*each) for each in self._core.align_batch(list(sources), list(targets))]

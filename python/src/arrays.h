@@ -16,15 +16,15 @@ namespace nb = nanobind;
 
 /// Returns a numpy array that owns the values; they are not copied. `shape` must have as many elements.
 template <class Value>
-nb::object to_array(std::vector<Value> values, std::initializer_list<std::size_t> shape) {
+nb::ndarray<nb::numpy, Value> to_array(std::vector<Value> values, std::initializer_list<std::size_t> shape) {
   auto owned = std::make_unique<std::vector<Value>>(std::move(values));
   Value* data = owned->data();
   const nb::capsule owner(owned.get(), [](void* memory) noexcept { delete static_cast<std::vector<Value>*>(memory); });
   owned.release();
-  return nb::cast(nb::ndarray<nb::numpy, Value>(data, shape.size(), shape.begin(), owner));
+  return {data, shape.size(), shape.begin(), owner};
 }
 template <class Value>
-nb::object to_array(std::vector<Value> values) {
+nb::ndarray<nb::numpy, Value> to_array(std::vector<Value> values) {
   const std::size_t size = values.size();
   return to_array(std::move(values), {size});
 }

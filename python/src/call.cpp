@@ -106,8 +106,9 @@ void BlockingCall::run_untyped(core::FunctionRef<void()> work) {
 
 SharedObject::SharedObject(nb::object object)
     : object_(new nb::object(std::move(object)), [](nb::object* owned) {
-        // The interpreter may be gone when the last thread drops it.
-        if (!nb::is_alive()) return;
+        // Threads must not ask for the GIL when the interpreter ends.
+        if (owned->is_valid() && !nb::is_alive()) return;
+        if (!owned->is_valid()) return delete owned;
         const nb::gil_scoped_acquire gil;
         delete owned;
       }) {}

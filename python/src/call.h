@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -57,6 +58,8 @@ class SharedObject {
  public:
   explicit SharedObject(nb::object object);
   const nb::object& get() const { return *object_; }
+  /// Lets go of the object, for all copies. Under the GIL.
+  void reset() const { object_->reset(); }
 
  private:
   std::shared_ptr<nb::object> object_;

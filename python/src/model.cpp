@@ -71,7 +71,7 @@ nb::tuple to_tuple(const Translation& translation) {
     std::vector<float> values;
     values.reserve(rows * columns);
     for (const auto& row : translation.alignment) values.insert(values.end(), row.begin(), row.end());
-    alignment = to_array(std::move(values), {rows, columns});
+    alignment = nb::cast(to_array(std::move(values), {rows, columns}));
   }
   nb::list unmet;
   for (const std::string& constraint : translation.unmet_constraints) unmet.append(to_str(constraint));
@@ -157,8 +157,9 @@ Cancellation submit(const TranslatorHandle& self, const std::string& text, const
   Request request =
       to_request(source_language, target_language, target_prefix, constraints, input_tokens, output_tokens);
   request.stop = cancellation.stop.get_token();
+  const SharedObject shared_partial(on_partial);
   if (!on_partial.is_none()) {
-    request.on_partial = [shared = SharedObject(on_partial)](std::string_view partial) {
+    request.on_partial = [shared = shared_partial](std::string_view partial) {
       const nb::gil_scoped_acquire gil;
       try {
         shared.get()(to_str(partial));
@@ -168,7 +169,8 @@ Cancellation submit(const TranslatorHandle& self, const std::string& text, const
     };
   }
   const std::uint64_t key = unfinished().add(cancellation.stop);
-  auto finish = [key, shared = SharedObject(done)](std::vector<Translation> translations, std::exception_ptr error) {
+  auto finish = [key, shared = SharedObject(done), shared_partial](std::vector<Translation> translations,
+                                                                   std::exception_ptr error) {
     {
       const nb::gil_scoped_acquire gil;
       try {
@@ -180,6 +182,9 @@ Cancellation submit(const TranslatorHandle& self, const std::string& text, const
       } catch (nb::python_error& raised) {
         raised.discard_as_unraisable("the callback of a translation");
       }
+      // The library drops this function later, perhaps when the interpreter is gone.
+      shared.reset();
+      shared_partial.reset();
     }
     unfinished().remove(key);
   };

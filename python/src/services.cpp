@@ -62,7 +62,7 @@ EmbedderHandle make_embedder(const ModelHandle& model, const std::string& poolin
   return EmbedderHandle(Embedder(model.get(), options));
 }
 
-nb::object embed_batch(const EmbedderHandle& self, const Texts& texts) {
+nb::ndarray<nb::numpy, float> embed_batch(const EmbedderHandle& self, const Texts& texts) {
   BlockingCall call;
   const auto vectors = call.run([&] { return self.get().embed_batch(texts, call.stop()); });
   const std::size_t width = vectors.empty() ? 0 : vectors.front().size();

@@ -132,7 +132,7 @@ nb::tuple encode_batch(const Tokenizer& self, nb::handle sequence, int threads, 
   return nb::make_tuple(to_array(std::move(encoded.ids)), to_array(std::move(offsets)));
 }
 
-nb::object encode(const Tokenizer& self, nb::handle text, const EncodeOptions& options) {
+nb::ndarray<nb::numpy, std::int32_t> encode(const Tokenizer& self, nb::handle text, const EncodeOptions& options) {
   const std::string_view bytes = text_of(text);
   std::vector<std::int32_t> ids;
   {
