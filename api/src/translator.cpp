@@ -5,17 +5,21 @@
 
 #include <fmt/format.h>
 
+#include <dragoman/core/json.h>
 #include <dragoman/core/option_error.h>
 #include <dragoman/pipeline/line_policy.h>
+#include <dragoman/pipeline/logits_processors.h>
 #include <dragoman/pipeline/model_view.h>
 #include <dragoman/pipeline/translator.h>
+#include <dragoman/plugins/host.h>
 
 namespace dragoman {
 namespace {
 
 /// Returns the options of a search. Error{kBadInput} names an option that is invalid for this model.
-pipeline::TranslateOptions translate_options(const Model& model, const Search& search) {
-  pipeline::TranslateOptions options{.search = search};
+pipeline::TranslateOptions translate_options(const Model& model, const Search& search,
+                                             const decoding::SearchPlan::MakeProcessors& processors) {
+  pipeline::TranslateOptions options{.search = search, .make_further_processors = processors};
   try {
     options.checked_search(model.view().search_defaults);
   } catch (const Error& error) {
@@ -24,11 +28,22 @@ pipeline::TranslateOptions translate_options(const Model& model, const Search& s
   return options;
 }
 
+decoding::SearchPlan::MakeProcessors find_processors(const Model& model,
+                                                     const std::map<std::string, std::string>& named) {
+  core::Json all = core::Json::object();
+  for (const auto& [name, options] : named)
+    all[name] = options.empty() ? core::Json::object() : core::parse_json(options, "logits_processors: " + name);
+  return pipeline::make_processors(all, model.host().registry(), "translator");
+}
+
 }  // namespace
 
 struct Translator::Impl {
-  Impl(const Model& shared_model, const Search& own_search)
-      : model(shared_model), search(own_search), translator(model, translate_options(model, search)) {}
+  Impl(const Model& shared_model, const Search& own_search, const std::map<std::string, std::string>& named)
+      : model(shared_model),
+        search(own_search),
+        processors(find_processors(model, named)),
+        translator(model, translate_options(model, search, processors)) {}
 
   /// A search that is ready to run. Calls with equal searches share one decoding::SearchPlan, so that workers prepare
   /// it once.
@@ -42,7 +57,7 @@ struct Translator::Impl {
     const std::lock_guard lock(mutex);
     for (const Prepared& known : prepared)
       if (known.search == whole) return known;
-    const pipeline::TranslateOptions options = translate_options(model, whole);
+    const pipeline::TranslateOptions options = translate_options(model, whole, processors);
     const pipeline::ModelView view = model.view();
     Prepared made{whole, options.plan(view), options.mbr_ranking(view.search_defaults)};
     made.shared->check(view.spec());
@@ -53,12 +68,15 @@ struct Translator::Impl {
 
   Model model;
   Search search;
+  decoding::SearchPlan::MakeProcessors processors;
   pipeline::Translator translator;
   std::mutex mutex;
   std::vector<Prepared> prepared;
 };
 
-Translator::Translator(const Model& model, const Search& search) : impl_(std::make_shared<Impl>(model, search)) {}
+Translator::Translator(const Model& model, const Search& search,
+                       const std::map<std::string, std::string>& logits_processors)
+    : impl_(std::make_shared<Impl>(model, search, logits_processors)) {}
 
 namespace {
 

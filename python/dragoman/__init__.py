@@ -14,6 +14,7 @@ import os as _os
 
 from . import _core
 from ._evaluate import MetricScore, SystemComparison, compare_systems, evaluate
+from ._extension import LineCounts, logits_processor, run_pipeline, stage
 from ._model import Model, Translation, Translator
 from ._options import LearnBpeOptions, LearnUnigramOptions, Progress, SearchOptions, TranslateOptions
 from ._services import Aligner, Alignment, Embedder, Score, Scorer
@@ -44,6 +45,7 @@ __all__ = [
     "InvalidArgumentError",
     "LearnBpeOptions",
     "LearnUnigramOptions",
+    "LineCounts",
     "MetricScore",
     "Model",
     "Offsets",
@@ -64,7 +66,10 @@ __all__ = [
     "evaluate",
     "learn_bpe",
     "learn_unigram",
+    "logits_processor",
     "quantize",
+    "run_pipeline",
+    "stage",
     "train",
     "__version__",
 ]

@@ -8,7 +8,7 @@ import concurrent.futures
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Callable, Iterable, Iterator, Sequence, overload
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -160,6 +160,8 @@ class Translator:
     **search
         The options of the search, as `beam_size=5`; docs/guides/search.md explains each. Those of a call come first,
         then these, then the model folder's.
+    logits_processors
+        Registered logits processors by name, each with its options. See `logits_processor`.
 
     Examples
     --------
@@ -173,9 +175,16 @@ class Translator:
 
     __slots__ = ("_core", "_model", "__weakref__")
 
-    def __init__(self, model: Model | PathLike, **search: Unpack[SearchOptions]) -> None:
+    def __init__(
+        self,
+        model: Model | PathLike,
+        *,
+        logits_processors: Mapping[str, Mapping[str, Any]] | None = None,
+        **search: Unpack[SearchOptions],
+    ) -> None:
         self._model = model if isinstance(model, Model) else Model(model)
-        self._core = _core.Translator(self._model._core, to_json(search))
+        processors = {name: to_json(options) for name, options in (logits_processors or {}).items()}
+        self._core = _core.Translator(self._model._core, to_json(search), processors)
 
     @property
     def model(self) -> Model:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, Callable, Mapping
 
 from . import _core
 from ._options import LogFunction, ProgressFunction, progress_function, to_json
@@ -61,6 +61,10 @@ class TrainConfig:
         return f"<dragoman.TrainConfig\n{self.to_yaml()}>"
 
 
+#: Returns a number for (sources, hypotheses, references) of a validation.
+MetricFunction = Callable[[list[str], list[str], list[str]], float]
+
+
 @dataclass(frozen=True, slots=True)
 class TrainResult:
     """The result of a training."""
@@ -80,6 +84,7 @@ def train(
     config: TrainConfig | PathLike | Mapping[str, Any],
     *,
     resume: bool = False,
+    metrics: Mapping[str, MetricFunction] | None = None,
     progress: ProgressFunction | None = None,
     log: LogFunction | None = None,
 ) -> TrainResult:
@@ -94,13 +99,16 @@ def train(
         The configuration, a YAML file, or a mapping.
     resume
         Whether to go on from the last checkpoint of the output folder.
+    metrics
+        Functions that score the translations of validations: from lists of sources, hypotheses and references to a
+        number. The configuration uses them as `{"name": "mine", "function": NAME}` in `validation.metrics`.
     progress
         Receives each update with its figures (`loss`, `tokens/s`, `learning-rate`).
     log
         Receives messages.
     """
     read = config if isinstance(config, TrainConfig) else TrainConfig(config)
-    return TrainResult(*_core.train(read._core, resume, progress_function(progress), log))
+    return TrainResult(*_core.train(read._core, resume, dict(metrics or {}), progress_function(progress), log))
 
 
 def convert(

@@ -138,6 +138,12 @@ nb::str to_str(std::string_view text) {
   return nb::steal<nb::str>(made);
 }
 
+nb::list to_list(const std::vector<std::string>& texts) {
+  nb::list made;
+  for (const std::string& text : texts) made.append(to_str(text));
+  return made;
+}
+
 void note_fork() {
   ++forks;
 }

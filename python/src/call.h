@@ -8,6 +8,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <nanobind/nanobind.h>
 
@@ -71,6 +72,8 @@ std::string_view text_of(nb::handle object);
 
 /// Returns a str. Bytes that are not UTF-8 become U+FFFD, as everywhere in the library.
 nb::str to_str(std::string_view text);
+
+nb::list to_list(const std::vector<std::string>& texts);
 
 /// To be called in the child process after a fork.
 void note_fork();

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <nanobind/stl/filesystem.h>
-#include <nanobind/stl/function.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -244,10 +244,13 @@ void add_model(nb::module_& module) {
     self.stop.request_stop();
   });
   nb::class_<TranslatorHandle>(module, "Translator")
-      .def(nb::new_([](const ModelHandle& model, const std::string& search) {
-             return TranslatorHandle(Translator(model.get(), read_search(search)));
+      .def(nb::new_([](const ModelHandle& model, const std::string& search,
+                       const std::map<std::string, std::string>& logits_processors) {
+             const Search options = read_search(search);
+             BlockingCall call;  // the factories of processors may be functions of Python
+             return TranslatorHandle(call.run([&] { return Translator(model.get(), options, logits_processors); }));
            }),
-           nb::arg("model"), nb::arg("search"))
+           nb::arg("model"), nb::arg("search"), nb::arg("logits_processors"))
       .def("translate_batch", &translate_batch, nb::arg("texts"), nb::arg("search"), nb::arg("source_language"),
            nb::arg("target_language"), nb::arg("target_prefix"), nb::arg("constraints"), nb::arg("input_tokens"),
            nb::arg("output_tokens"))

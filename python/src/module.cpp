@@ -15,6 +15,7 @@ NB_MODULE(_core, module) {
   add_training(module);
   add_evaluation(module);
   add_files(module);
+  add_extensions(module);
 }
 
 }  // namespace dragoman::python

@@ -31,12 +31,6 @@ std::vector<SentencePair> to_pairs(const Texts& sources, const Texts& targets) {
   return pairs;
 }
 
-nb::list to_list(const Texts& texts) {
-  nb::list made;
-  for (const std::string& text : texts) made.append(to_str(text));
-  return made;
-}
-
 nb::list score_batch(const ScorerHandle& self, const Texts& sources, const Texts& targets) {
   BlockingCall call;
   const auto pairs = to_pairs(sources, targets);

@@ -2,6 +2,7 @@
 #include "parts.h"
 
 #include <filesystem>
+#include <map>
 #include <string>
 
 #include <nanobind/stl/filesystem.h>
@@ -12,6 +13,18 @@
 #include <dragoman/dragoman.h>
 
 namespace dragoman::python {
+namespace {
+
+/// A function from lists of sources, hypotheses and references to a number.
+ValidationMetric to_metric(const nb::object& function) {
+  return [shared = SharedObject(function)](const ValidationTexts& texts) {
+    const nb::gil_scoped_acquire gil;
+    return nb::cast<double>(
+        nb::float_(shared.get()(to_list(texts.sources), to_list(texts.hypotheses), to_list(texts.references))));
+  };
+}
+
+}  // namespace
 
 void add_training(nb::module_& module) {
   nb::class_<TrainConfig>(module, "TrainConfig")
@@ -22,16 +35,22 @@ void add_training(nb::module_& module) {
       .def("to_yaml", &TrainConfig::to_yaml);
   module.def(
       "train",
-      [](const TrainConfig& config, bool resume, const nb::object& progress, const nb::object& log) {
+      [](const TrainConfig& config, bool resume, const nb::dict& metrics, const nb::object& progress,
+         const nb::object& log) {
         const TrainConfig own = config;
+        std::map<std::string, ValidationMetric> functions;
+        for (const auto& [name, function] : metrics)
+          functions[nb::cast<std::string>(name)] = to_metric(nb::borrow(function));
         BlockingCall call;
         const TrainResult result = call.run([&, on_progress = call.progress(progress), on_log = call.log(log)] {
-          return train(own, {.resume = resume, .log = on_log, .progress = on_progress, .stop = call.stop()});
+          return train(
+              own,
+              {.resume = resume, .log = on_log, .progress = on_progress, .metrics = functions, .stop = call.stop()});
         });
         return nb::make_tuple(result.model, result.updates, result.epochs, result.stopped_early, result.metric,
                               result.best);
       },
-      nb::arg("config"), nb::arg("resume"), nb::arg("progress").none(), nb::arg("log").none());
+      nb::arg("config"), nb::arg("resume"), nb::arg("metrics"), nb::arg("progress").none(), nb::arg("log").none());
 }
 
 }  // namespace dragoman::python

@@ -20,6 +20,7 @@
 #include <filesystem>
 #include <functional>
 #include <future>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -142,8 +143,11 @@ struct Request {
 /// It keeps a handle of the model.
 class Translator {
  public:
-  /// `search` provides the options that the Search of a call leaves unset.
-  explicit Translator(const Model& model, const Search& search = {});
+  /// `search` provides the options that the Search of a call leaves unset. `logits_processors` are registered ones by
+  /// name, each with its options as a JSON object, or "". They apply to every call. Error{kInvalidArgument} for a name
+  /// that is not registered.
+  explicit Translator(const Model& model, const Search& search = {},
+                      const std::map<std::string, std::string>& logits_processors = {});
 
   /// Returns the best translation. The translation of an empty or blank text is empty.
   std::string translate(std::string_view text, const Request& request = {}) const;
@@ -344,11 +348,23 @@ class TrainConfig {
   std::unique_ptr<Impl> impl_;
 };
 
+/// The texts of a validation, line by line.
+struct ValidationTexts {
+  const std::vector<std::string>& sources;
+  const std::vector<std::string>& hypotheses;
+  const std::vector<std::string>& references;
+};
+/// Returns a figure for the translations of a validation: a finite number.
+using ValidationMetric = std::function<double(const ValidationTexts& texts)>;
+
 struct TrainOptions {
   /// Whether to continue from the last checkpoint of the output folder.
   bool resume = false;
   LogSink log{};
   ProgressSink progress{};
+  /// Metrics of validations by name. The configuration uses them as `{name: mine, function: NAME}` in
+  /// `validation.metrics`. They are called from the thread that validates.
+  std::map<std::string, ValidationMetric> metrics{};
   /// After a stop request, training finishes the current update, writes a checkpoint and throws Error{kInterrupted}.
   std::stop_token stop{};
 };

@@ -72,7 +72,7 @@ struct DecodingLoop::Impl {
   std::vector<double> log_probabilities;
   std::int64_t candidates_per_row = 1;
   bool any_alignment = false;
-  RowEdits row_edits;
+  std::vector<RowEdits> row_edits;  ///< of the hypotheses of one sentence
   StepResult result;
   std::vector<std::int32_t> first_tokens;
   std::vector<double> first_log_probabilities;
@@ -267,14 +267,16 @@ void DecodingLoop::Impl::apply_processors(ActiveSentence& sentence) {
   const std::size_t edits_before = edits.size();
   const std::size_t scored_before = scored_tokens.size();
   try {
+    if (row_edits.size() < state.live.size()) row_edits.resize(state.live.size());
+    const std::span all = std::span(row_edits).first(state.live.size());
+    for (const auto& processor : sentence.searcher->processors) processor->apply_all(state, all);
     for (std::size_t i = 0; i < state.live.size(); ++i) {
-      for (const auto& processor : sentence.searcher->processors) processor->apply(state, state.live[i], row_edits);
-      row_edits.check(state.spec->target_vocabulary);
-      row_edits.move_to(static_cast<std::int32_t>(rows.size() + i), edits);
+      all[i].check(state.spec->target_vocabulary);
+      all[i].move_to(static_cast<std::int32_t>(rows.size() + i), edits);
       add_wanted(rows.size() + i, *sentence.searcher->strategy, state, state.live[i]);
     }
   } catch (...) {
-    row_edits.clear();
+    for (RowEdits& each : row_edits) each.clear();
     edits.resize(edits_before);
     scored_tokens.resize(scored_before);
     sentence.fail(std::current_exception());

@@ -73,6 +73,10 @@ class RepetitionPenalty final : public LogitsProcessor {
 
 LogitsProcessor::~LogitsProcessor() = default;
 
+void LogitsProcessor::apply_all(const SentenceState& state, std::span<RowEdits> edits) {
+  for (std::size_t i = 0; i < edits.size(); ++i) apply(state, state.live[i], edits[i]);
+}
+
 void RowEdits::check(std::int64_t vocabulary) const {
   for (const ops::LogitEdit& edit : edits_) {
     core::require(edit.token >= 0 && edit.token < vocabulary, core::ErrorCode::kInvalidArgument,

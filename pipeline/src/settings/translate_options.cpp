@@ -11,6 +11,7 @@
 #include <dragoman/core/option_error.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/sizes.h>
+#include <dragoman/pipeline/logits_processors.h>
 
 namespace dragoman::pipeline {
 namespace {
@@ -20,7 +21,8 @@ bool is_built_in(const plugins::Registry& registry, const std::string& strategy)
   return found != nullptr && found->provider == plugins::kBuiltin;
 }
 
-/// Creates the logits processors that the settings name.
+}  // namespace
+
 decoding::SearchPlan::MakeProcessors make_processors(const core::Json& named, const plugins::Registry& registry,
                                                      const std::string& where) {
   struct Wanted {
@@ -43,8 +45,6 @@ decoding::SearchPlan::MakeProcessors make_processors(const core::Json& named, co
     return processors;
   };
 }
-
-}  // namespace
 
 TranslateStageOptions prepare_translate_options(TranslateSettings settings, const core::OptionReader& options,
                                                 plugins::Host& host, const decoding::Search& model_defaults) {

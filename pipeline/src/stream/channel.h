@@ -32,11 +32,14 @@ class Channel {
     std::unique_lock lock(mutex_);
     ready_.wait(lock, [&] { return aborted_ || closed_ || !items_.empty(); });
     if (aborted_ || items_.empty()) return std::nullopt;
-    T item = std::move(items_.front().first);
-    weight_ -= items_.front().second;
-    items_.pop_front();
-    room_.notify_all();
-    return item;
+    return take();
+  }
+
+  /// Returns an item if there is one; never waits.
+  std::optional<T> try_pop() {
+    std::unique_lock lock(mutex_);
+    if (aborted_ || items_.empty()) return std::nullopt;
+    return take();
   }
 
   /// Declares that no more items will be pushed.
@@ -55,6 +58,15 @@ class Channel {
   }
 
  private:
+  /// Under the lock; there must be an item.
+  T take() {
+    T item = std::move(items_.front().first);
+    weight_ -= items_.front().second;
+    items_.pop_front();
+    room_.notify_all();
+    return item;
+  }
+
   std::size_t limit_;
   std::mutex mutex_;
   std::condition_variable ready_;

@@ -33,6 +33,7 @@ class ChannelSource final : public RecordSource {
  public:
   explicit ChannelSource(RecordChannel& channel) : channel_(&channel) {}
   std::optional<Record> next() override { return channel_->pop(); }
+  std::optional<Record> next_ready() override { return channel_->try_pop(); }
 
  private:
   RecordChannel* channel_;
@@ -62,6 +63,9 @@ class ReaderSource final : public RecordSource {
       trail_->end(reader_->lines_read());
     return record;
   }
+
+  /// A file with a size on disk never keeps its reader waiting.
+  std::optional<Record> next_ready() override { return reader_->size_on_disk() > 0 ? next() : std::nullopt; }
 
  private:
   RecordReader* reader_;

@@ -70,11 +70,14 @@ MetricChoice read_external(OptionReader& options, const Json& tree) {
   external.name = reader.require_key<std::string>("name");
   reader.check(is_free_name(external.name), "name",
                "must be 1 to 40 letters, digits and -_.+, and not what metrics.jsonl has already");
-  reader.check(reader.has("command"), "command", "is missing: say which program finds the figure");
-  external.command = read_command(reader);
-  const bool told = std::ranges::any_of(
-      external.command, [](const std::string& word) { return word.find(kPlaceholders[0]) != std::string::npos; });
-  reader.check(told, "command", "must say where the file of translations stands: {hypotheses}");
+  external.function = reader.get("function", "");
+  if (external.function.empty()) {
+    reader.check(reader.has("command"), "command", "is missing: say which program finds the figure");
+    external.command = read_command(reader);
+    const bool told = std::ranges::any_of(
+        external.command, [](const std::string& word) { return word.find(kPlaceholders[0]) != std::string::npos; });
+    reader.check(told, "command", "must say where the file of translations stands: {hypotheses}");
+  }
   external.higher_is_better = reader.choice("better", true, {{"higher", true}, {"lower", false}});
   external.timeout = reader.get("timeout", external.timeout);
   constexpr core::NumberRange<std::int64_t> kSeconds{.least = 1, .most = 1'000'000};
@@ -93,8 +96,10 @@ MetricChoice read_metric(OptionReader& options, const Json& tree) {
 }
 
 Json external_json(const ExternalMetric& external) {
+  const Json command = external.command.size() == 1 ? Json(external.command.front()) : Json(external.command);
   return {{"name", external.name},
-          {"command", external.command.size() == 1 ? Json(external.command.front()) : Json(external.command)},
+          external.function.empty() ? Json::object_t::value_type{"command", command}
+                                    : Json::object_t::value_type{"function", external.function},
           {"better", external.higher_is_better ? "higher" : "lower"},
           {"timeout", external.timeout},
           {"on_failure", external.failure == MetricFailure::kStop ? "stop" : "warn"}};

@@ -279,11 +279,11 @@ RunParts::RunParts(TrainingConfig run_config, TrainerEnvironment run_environment
   read_training_data(*this, mode, stop);
   if (validation) {
     validator.emplace(*validation, tokenizers.pair(), config.validation, *environment.runtime, device, *executor,
-                      folder.file(RunFiles::kValidation));
+                      folder.file(RunFiles::kValidation), environment.metrics);
     if (config.validation.concurrent()) {
       validation_executor = core::make_executor(config.validation.threads);
       concurrent_validator.emplace(*validation, tokenizers.pair(), config.validation, *environment.runtime, device,
-                                   *validation_executor, folder.file(RunFiles::kValidation));
+                                   *validation_executor, folder.file(RunFiles::kValidation), environment.metrics);
     }
   }
   tensor::DeviceMemory& memory = environment.runtime->memory(device);

@@ -12,6 +12,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/core/random.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/core/white_space.h>
@@ -123,7 +124,7 @@ std::vector<std::uint32_t> sampled_sentences(const SampleConfig& config, std::si
 
 Validator::Validator(const Corpus& corpus, TokenizerPair tokenizers, const ValidationConfig& config,
                      const runtime::Runtime& runtime, tensor::Device device, core::Executor& executor,
-                     std::filesystem::path files)
+                     std::filesystem::path files, MetricFunctions functions)
     : corpus_(&corpus),
       tokenizers_(std::move(tokenizers)),
       config_(config),
@@ -131,9 +132,17 @@ Validator::Validator(const Corpus& corpus, TokenizerPair tokenizers, const Valid
       device_(device),
       executor_(&executor),
       references_(lines_of(corpus.target_text())),
-      files_(std::move(files)) {
-  const bool external = std::ranges::any_of(
-      config.metrics, [](const MetricChoice& metric) { return metric.kind == ValidationMetric::kCommand; });
+      files_(std::move(files)),
+      functions_(std::move(functions)) {
+  const bool external = std::ranges::any_of(config.metrics, [](const MetricChoice& metric) {
+    return metric.kind == ValidationMetric::kCommand && metric.external.function.empty();
+  });
+  for (const MetricChoice& metric : config.metrics)
+    core::require(metric.external.function.empty() || functions_.contains(metric.external.function),
+                  core::ErrorCode::kInvalidArgument,
+                  "validation.metrics: {} is the function {} of a program that calls this library, and this program "
+                  "has none of that name",
+                  metric.external.name, core::quote(metric.external.function));
   core::require(!external || !files_.empty(), core::ErrorCode::kInvalidArgument,
                 "validation.metrics: programs need files, for which there is no folder");
   core::require(references_.size() == corpus.size(), core::ErrorCode::kInvalidArgument,
@@ -187,6 +196,14 @@ evaluation::Score Validator::score(const MetricChoice& metric, const std::vector
   score.name = metric.external.name;
   score.value = std::numeric_limits<double>::quiet_NaN();
   try {
+    if (const std::string& function = metric.external.function; !function.empty()) {
+      const std::vector<std::string> sources = lines_of(corpus_->source_text());
+      score.value = functions_.at(function)({sources, hypotheses, references_});
+      core::require(std::isfinite(score.value), core::ErrorCode::kIo,
+                    "validation.metrics: the function {} returned {}, which is no finite number", core::quote(function),
+                    score.value);
+      return score;
+    }
     score.value = measure(
         metric.external,
         {.hypotheses = files_ / file, .references = files_ / "reference.txt", .sources = files_ / "source.txt"}, stop);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <dragoman/decoding/sentence.h>
@@ -44,6 +45,9 @@ class LogitsProcessor {
  public:
   virtual ~LogitsProcessor();
   virtual void apply(const SentenceState& state, const LiveHypothesis& hypothesis, RowEdits& edits) = 0;
+  /// Edits the rows of all living hypotheses of a sentence, edits[i] for state.live[i]. Calls apply() for each;
+  /// override it where one call for all costs less.
+  virtual void apply_all(const SentenceState& state, std::span<RowEdits> edits);
 };
 
 using LogitsProcessors = std::vector<std::unique_ptr<LogitsProcessor>>;

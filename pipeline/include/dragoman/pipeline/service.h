@@ -18,6 +18,8 @@ class RecordSource {
   virtual ~RecordSource() = default;
   /// Waits for the next record. nullopt at the end, or soon after a stop request of the run.
   virtual std::optional<Record> next() = 0;
+  /// Returns the next record if it is there already; never waits.
+  virtual std::optional<Record> next_ready() { return std::nullopt; }
 };
 
 /// The destination of a stage's records. Used by one thread.

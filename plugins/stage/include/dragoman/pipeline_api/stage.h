@@ -1,8 +1,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include <dragoman/core/json_fwd.h>
@@ -30,6 +32,11 @@ class MapStage {
   /// Changes the record in place. Several threads may call it concurrently. It is never called with a failed record.
   /// Report errors that concern one record with Record::mark_failed(); an exception ends the whole run.
   virtual void process(Record& record) const = 0;
+  /// Changes several records in place, none of which has failed. Calls process() for each; override it, and
+  /// batch_size(), where one call for many costs less.
+  virtual void process_batch(std::span<Record* const> records) const;
+  /// The largest number of records of a batch. Records that are there already make a batch; none is waited for.
+  virtual std::size_t batch_size() const { return 1; }
 };
 
 /// Names that no registered stage can have, because pipelines have built-in stages of these names.

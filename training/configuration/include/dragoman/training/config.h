@@ -218,9 +218,12 @@ enum class MetricFailure : std::uint8_t {
   kStop,  ///< the run ends with an error, after a checkpoint
 };
 
-/// A metric that a program computes from the translations of the validation text.
+/// A metric that a program, or a function of the embedding program, computes from the translations of the validation
+/// text.
 struct ExternalMetric {
   std::string name{};
+  /// The name of a function in TrainerEnvironment::metrics, instead of a command.
+  std::string function{};
   /// The program and its arguments. {hypotheses}, {references} and {sources} are replaced by file names.
   std::vector<std::string> command{};
   bool higher_is_better = true;

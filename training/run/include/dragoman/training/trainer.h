@@ -19,6 +19,7 @@
 #include <dragoman/tokenizer/tokenizer_spec.h>
 #include <dragoman/training/config.h>
 #include <dragoman/training/early_stopping.h>
+#include <dragoman/training/validation.h>
 
 namespace dragoman::training {
 
@@ -43,6 +44,8 @@ struct TrainerEnvironment {
   /// Whether the configuration may run programs, which commands_of() lists. Otherwise a trainer rejects a configuration
   /// with programs: Error{kBadInput}. Set it for configurations that you trust as you trust a shell script.
   bool allow_commands = false;
+  /// The functions that metrics of validations name (ExternalMetric::function).
+  MetricFunctions metrics;
   core::LogSink log;
   /// Receives every update with the values loss, tokens/s and learning-rate.
   core::ProgressSink progress;

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -62,16 +64,27 @@ std::unique_ptr<evaluation::Metric> make_metric(ValidationMetric metric);
 /// Returns a description such as "loss 1.234, perplexity 3.43, BLEU 38.1, chrF2 61.0".
 std::string describe(const ValidationResult& result);
 
+/// The texts of a validation, line by line.
+struct MetricTexts {
+  const std::vector<std::string>& sources;
+  const std::vector<std::string>& hypotheses;
+  const std::vector<std::string>& references;
+};
+/// Metrics of the embedding program, by the name that ExternalMetric::function gives. They return a finite number, and
+/// are called from the thread that validates.
+using MetricFunctions = std::map<std::string, std::function<double(const MetricTexts&)>>;
+
 /// Scores models on a parallel text, by teacher forcing and by comparing translations with references. The result has
 /// the same bits for any number of threads. Not thread-safe.
 class Validator {
  public:
   /// `corpus` must have kept its text. The corpus, the runtime and the executor must outlive the validator. `files` is
   /// the folder for source.txt, reference.txt and last.txt, the newest translations; it is created if necessary. Empty:
-  /// no files are written; external metrics need them: Error{kInvalidArgument}.
+  /// no files are written; metrics that are programs need them: Error{kInvalidArgument}. So does a metric whose function
+  /// is not in `functions`.
   Validator(const Corpus& corpus, TokenizerPair tokenizers, const ValidationConfig& config,
             const runtime::Runtime& runtime, tensor::Device device, core::Executor& executor,
-            std::filesystem::path files = {});
+            std::filesystem::path files = {}, MetricFunctions functions = {});
 
   /// Validates a model without gradients, preferably with prepared weights. Error{kInterrupted} after a stop request.
   ValidationResult run(const nn::Seq2SeqModel& model, const SampleDraw& draw = {},
@@ -102,6 +115,7 @@ class Validator {
   core::Executor* executor_;
   std::vector<std::string> references_;
   std::filesystem::path files_;
+  MetricFunctions functions_;
   mutable bool texts_written_ = false;
 };
 
