@@ -92,7 +92,8 @@ std::span<const double> checked(const Metric& metric, const Sum& sum) {
   return {sum.data(), sum.size()};
 }
 
-nb::ndarray<nb::numpy, double> count_segments(const Metric& metric, const Texts& hypotheses, const std::vector<Texts>& references) {
+nb::ndarray<nb::numpy, double> count_segments(const Metric& metric, const Texts& hypotheses,
+                                              const std::vector<Texts>& references) {
   BlockingCall call;
   const SegmentStatistics counted =
       call.run([&] { return evaluation::count_segments(metric, hypotheses, references); });

@@ -80,8 +80,8 @@ class Validator {
  public:
   /// `corpus` must have kept its text. The corpus, the runtime and the executor must outlive the validator. `files` is
   /// the folder for source.txt, reference.txt and last.txt, the newest translations; it is created if necessary. Empty:
-  /// no files are written; metrics that are programs need them: Error{kInvalidArgument}. So does a metric whose function
-  /// is not in `functions`.
+  /// no files are written; metrics that are programs need them: Error{kInvalidArgument}. `functions` must have those
+  /// that metrics name: Error{kInvalidArgument}, too.
   Validator(const Corpus& corpus, TokenizerPair tokenizers, const ValidationConfig& config,
             const runtime::Runtime& runtime, tensor::Device device, core::Executor& executor,
             std::filesystem::path files = {}, MetricFunctions functions = {});
