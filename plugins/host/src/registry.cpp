@@ -70,7 +70,7 @@ void Registry::install(std::vector<std::shared_ptr<tensor::Backend>> added, Know
   }
   runtime_->add(added);
   for (const auto& [backend, kernels] : of_backends)
-    backend->add_kernels([&kernels = kernels](tensor::KernelTable& table) { install_all(kernels, table); });
+    backend->add_kernels([&, &kernels = kernels](tensor::KernelTable& table) { install_all(kernels, table); });
 }
 
 }  // namespace dragoman::plugins
