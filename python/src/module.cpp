@@ -1,12 +1,16 @@
 #include "errors.h"
 #include "parts.h"
 
+#include "call.h"
+
 namespace dragoman::python {
 
 // The interface between the Python sources of the package and the library. Nothing in it is public: see dragoman/*.py.
 NB_MODULE(_core, module) {
   module.doc() = "The engine beneath the package dragoman. Not a public interface.";
   module.attr("version") = DRAGOMAN_VERSION;
+  // Functions that are registered (stages, processors) live as long as the process.
+  nb::set_leak_warnings(false);
   register_errors();
   add_tokenizer(module);
   add_learning(module);
