@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -18,6 +19,7 @@
 #include <dragoman/evaluation/bleu.h>
 #include <dragoman/evaluation/bootstrap.h>
 #include <dragoman/evaluation/chrf.h>
+#include <dragoman/evaluation/mecab_tokenizer.h>
 #include <dragoman/evaluation/significance.h>
 #include <dragoman/evaluation/ter.h>
 
@@ -125,6 +127,15 @@ nb::list paired_test(const Metric& metric, const std::vector<Statistics>& system
   return made;
 }
 
+/// The factors of a BLEU score: {score, brevity penalty, precisions}.
+nb::tuple bleu_parts(const Metric& metric, const Sum& sum) {
+  const auto* const bleu = dynamic_cast<const Bleu*>(&metric);
+  core::require(bleu != nullptr, core::ErrorCode::kInvalidArgument, "only BLEU has precisions; this is {}",
+                metric.name());
+  const BleuParts parts = bleu->parts(checked(metric, sum));
+  return nb::make_tuple(parts.score, parts.brevity_penalty, parts.precisions);
+}
+
 }  // namespace
 
 void add_evaluation(nb::module_& module) {
@@ -136,6 +147,7 @@ void add_evaluation(nb::module_& module) {
       .def("count_segments", &count_segments, nb::arg("hypotheses"), nb::arg("references"))
       .def("value", [](const Metric& self, const Sum& sum) { return self.value(checked(self, sum)); })
       .def("details", [](const Metric& self, const Sum& sum) { return self.details(checked(self, sum)); })
+      .def("bleu_parts", &bleu_parts)
       .def("pairwise",
            [](const Metric& self, const Texts& texts) {
              BlockingCall call;
@@ -188,6 +200,23 @@ void add_evaluation(nb::module_& module) {
         return tokenize(segment, find_tokenizer(tokenizer));
       },
       nb::arg("segment"), nb::arg("tokenizer"));
+  module.def(
+      "tokenize_for_ter",
+      [](const std::string& segment, bool normalized, bool no_punct, bool asian_support, bool case_sensitive) {
+        return tokenize_for_ter(segment, TerOptions{normalized, no_punct, asian_support, case_sensitive});
+      },
+      nb::arg("segment"), nb::arg("normalized"), nb::arg("no_punct"), nb::arg("asian_support"),
+      nb::arg("case_sensitive"));
+  nb::class_<OtherBleuTokenizer>(module, "MecabTokenizer")
+      .def_static(
+          "open",
+          [](const std::optional<std::filesystem::path>& dictionary) {
+            return dictionary ? make_mecab_tokenizer(*dictionary) : make_mecab_tokenizer();
+          },
+          nb::arg("dictionary").none())
+      .def_ro("name", &OtherBleuTokenizer::name)
+      .def("separate",
+           [](const OtherBleuTokenizer& self, const std::string& segment) { return self.separate(segment); });
   module.def("confidence_interval", [](const std::vector<double>& values) {
     core::require(!values.empty(), core::ErrorCode::kInvalidArgument, "there are no values");
     const Confidence confidence = confidence_interval(values);

@@ -42,6 +42,18 @@ TEST(Bleu, clips_counts_as_in_the_paper) {
   EXPECT_EQ(counts.row(0)[6], 7);
 }
 
+TEST(Bleu, parts_multiply_to_the_score) {
+  const std::vector<double> statistics{6, 8, 5, 3, 1, 0, 6, 5, 4, 3};
+  const Bleu bleu;
+  const evaluation::BleuParts parts = bleu.parts(statistics);
+  EXPECT_DOUBLE_EQ(parts.brevity_penalty, std::exp(1 - 8.0 / 6));
+  EXPECT_THAT(parts.precisions, ::testing::ElementsAre(500.0 / 6, 60, 25, 100.0 / (2 * 3)));
+  double product = 1;
+  for (const double precision : parts.precisions) product *= precision;
+  EXPECT_NEAR(parts.score, parts.brevity_penalty * std::pow(product, 0.25), 1e-9);
+  EXPECT_EQ(parts.score, bleu.value(statistics));
+}
+
 TEST(Ter, counts_a_shift_as_one_edit_as_in_the_paper) {
   // Snover et al. 2006, section 2: 4 edits (1 shift, 2 substitutions, 1 insertion) over 13 words, 31 %.
   const std::string hypothesis = "THIS WEEK THE SAUDIS denied information published in the new york times";

@@ -10,6 +10,7 @@ namespace {
 
 using evaluation::BleuTokenizer;
 using evaluation::tokenize;
+using evaluation::tokenize_for_ter;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -51,6 +52,17 @@ TEST(BleuTokenizer, characters_are_code_points_without_white_space) {
 TEST(BleuTokenizer, international_treats_punctuation_of_all_scripts) {
   EXPECT_THAT(tokenize("«Да», 1,5€。", BleuTokenizer::kInternational),
               ElementsAre("«", "Да", "»", ",", "1,5", "€", "。"));
+}
+
+TEST(TerTokenizer, normalises_as_tercom_does) {
+  // sacreBLEU 2.6.0: TercomTokenizer(...)(segment)
+  const evaluation::TerOptions normalized{.normalized = true};
+  EXPECT_THAT(tokenize_for_ter("A  b (c) D.", {}), ElementsAre("a", "b", "(c)", "d."));
+  EXPECT_THAT(tokenize_for_ter("Jim's car, 4.2", normalized), ElementsAre("jim", "'s", "car", ",", "4.2"));
+  EXPECT_THAT(tokenize_for_ter("A ; B ) C : D.", {.no_punct = true, .case_sensitive = true}),
+              ElementsAre("A", "B", "C", "D"));
+  EXPECT_THAT(tokenize_for_ter("りの拳銃", {.normalized = true, .asian_support = true}),
+              ElementsAre("りの", "拳", "銃"));
 }
 
 TEST(BleuTokenizer, nothing_has_no_tokens) {

@@ -67,12 +67,6 @@ double floored_log(double x) {
 
 }  // namespace
 
-struct Bleu::Parts {
-  double score = 0;
-  double brevity_penalty = 0;
-  std::vector<double> precisions;
-};
-
 Bleu::Bleu(const BleuOptions& options) : options_(options) {
   core::require(options.max_order >= 1 && options.max_order <= kMaxWords, core::ErrorCode::kInvalidArgument,
                 "BLEU's n-gram order is {}; it must be 1 to {}", options.max_order, kMaxWords);
@@ -145,13 +139,13 @@ std::vector<double> Bleu::pairwise(std::span<const std::string> texts) const {
   return scores;
 }
 
-Bleu::Parts Bleu::compute(std::span<const double> statistics) const {
+BleuParts Bleu::parts(std::span<const double> statistics) const {
   const auto orders = static_cast<std::size_t>(options_.max_order);
   const auto matched = statistics.subspan(kMatches, orders);
   const auto totals = statistics.subspan(kMatches + orders, orders);
-  Parts parts{.score = 0,
-              .brevity_penalty = evaluation::brevity_penalty(statistics[0], statistics[1]),
-              .precisions = std::vector<double>(orders, 0.0)};
+  BleuParts parts{.score = 0,
+                  .brevity_penalty = evaluation::brevity_penalty(statistics[0], statistics[1]),
+                  .precisions = std::vector<double>(orders, 0.0)};
   if (std::all_of(matched.begin(), matched.end(), [](double count) { return count == 0; })) return parts;
 
   double halving = 1;
@@ -178,17 +172,17 @@ Bleu::Parts Bleu::compute(std::span<const double> statistics) const {
 }
 
 double Bleu::value(std::span<const double> statistics) const {
-  return compute(statistics).score;
+  return parts(statistics).score;
 }
 
 std::string Bleu::details(std::span<const double> statistics) const {
-  const Parts parts = compute(statistics);
+  const BleuParts factors = parts(statistics);
   std::string precisions;
-  for (const double precision : parts.precisions)
+  for (const double precision : factors.precisions)
     precisions += fmt::format("{}{:.1f}", precisions.empty() ? "" : "/", precision);
   const double ratio = statistics[1] == 0 ? 0 : statistics[0] / statistics[1];
   return fmt::format("{} (BP = {:.3f} ratio = {:.3f} hyp_len = {:.0f} ref_len = {:.0f})", precisions,
-                     parts.brevity_penalty, ratio, statistics[0], statistics[1]);
+                     factors.brevity_penalty, ratio, statistics[0], statistics[1]);
 }
 
 std::string Bleu::signature_fields() const {

@@ -67,4 +67,10 @@ std::string separate_ter_words(std::string_view segment, const TerOptions& optio
   return text;
 }
 
+std::vector<std::string> tokenize_for_ter(std::string_view segment, const TerOptions& options) {
+  const std::string separated = separate_ter_words(segment, options);
+  const std::vector<std::string_view> words = split(separated);
+  return {words.begin(), words.end()};
+}
+
 }  // namespace dragoman::evaluation

@@ -40,6 +40,13 @@ struct BleuOptions {
   int max_order = 4;  ///< 1 to 16
 };
 
+/// The factors of a BLEU score.
+struct BleuParts {
+  double score = 0;                ///< 0 to 100
+  double brevity_penalty = 0;      ///< 0 to 1
+  std::vector<double> precisions;  ///< of each order, 0 to 100, with smoothing
+};
+
 /// BLEU (Papineni et al., ACL 2002) as sacreBLEU computes it (Post, WMT 2018).
 ///
 ///     const std::vector<std::string> hypotheses{"The cat sat on the mat."};
@@ -59,12 +66,12 @@ class Bleu final : public Metric {
                      std::span<double> statistics) const override;
   std::vector<double> pairwise(std::span<const std::string> texts) const override;
   double value(std::span<const double> statistics) const override;
+  /// Returns value() with its factors.
+  BleuParts parts(std::span<const double> statistics) const;
   std::string details(std::span<const double> statistics) const override;
   std::string signature_fields() const override;
 
  private:
-  struct Parts;
-  Parts compute(std::span<const double> statistics) const;
   double smoothing_value() const;
   std::string tokenised(std::string_view text) const;
 

@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dragoman/evaluation/metric.h>
@@ -15,6 +16,9 @@ struct TerOptions {
   bool asian_support = false;   ///< extend `normalized` and `no_punct` to CJK characters and punctuation
   bool case_sensitive = false;  ///< otherwise both sides are lower-cased
 };
+
+/// Returns the words of one segment (valid UTF-8) after Tercom's normalisation. Thread-safe.
+std::vector<std::string> tokenize_for_ter(std::string_view segment, const TerOptions& options);
 
 /// Translation edit rate (Snover et al., AMTA 2006) as sacreBLEU and Tercom compute it. Edits are insertions,
 /// deletions, substitutions and shifts of phrases; they are found by greedy search within Tercom's limits.

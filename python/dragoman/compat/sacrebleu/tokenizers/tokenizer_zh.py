@@ -1,0 +1,5 @@
+"""TokenizerZh, where users of sacreBLEU import it from."""
+
+from .engine import TokenizerZh
+
+__all__ = ["TokenizerZh"]
