@@ -10,15 +10,18 @@
 #include <set>
 #include <thread>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
+#include <dragoman/decoding/logits_processor.h>
 #include <dragoman/dragoman.h>
 #include <dragoman/engine/translation_engine.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/pipeline/model_view.h>
 #include <dragoman/pipeline/translator.h>
+#include <dragoman/plugins/host.h>
 
 namespace dragoman {
 namespace {
@@ -449,6 +452,83 @@ TEST_F(TranslatorTest, SubmittedTextsHaveCallbacksAndCanBeStopped) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInterrupted);
   }
+}
+
+/// Gives every hypothesis of a sentence its edits in one call.
+class Forbid final : public decoding::LogitsProcessor {
+ public:
+  explicit Forbid(std::int32_t token) : token_(token) {}
+  void apply(const decoding::SentenceState&, const decoding::LiveHypothesis&, decoding::RowEdits&) override {
+    ADD_FAILURE() << "one call for all hypotheses was expected";
+  }
+  void apply_all(const decoding::SentenceState& state, std::span<decoding::RowEdits> edits) override {
+    EXPECT_EQ(edits.size(), state.live.size());
+    for (decoding::RowEdits& row : edits) row.suppress(token_);
+  }
+
+ private:
+  std::int32_t token_;
+};
+
+TEST(LogitsProcessors, OfATranslatorAreThoseThatAreRegistered) {
+  plugins::Contributions contributions;
+  contributions.logits_processors.push_back(
+      {.name = "forbid", .summary = "a token", .make = [](const nn::SequenceSpec&, core::OptionReader& own) {
+         return std::make_unique<Forbid>(own.require_key<int>("token"));
+       }});
+  plugins::default_host().registry().add("test", std::move(contributions));
+  const std::string text = "Eine Frau spielt Gitarre.";
+  const Translator usual(bundled(), {.beam_size = 3});
+  const auto tokenizer = bundled().target_tokenizer();
+  const std::int32_t token = tokenizer->id(usual.translate(text, Search{}).front().tokens.front()).value();
+  const Translator strict(bundled(), {.beam_size = 3}, {{"forbid", fmt::format(R"({{"token": {}}})", token)}});
+  const Translation found = strict.translate(text, Search{}).front();
+  EXPECT_NE(found.tokens.front(), tokenizer->piece(token));
+  EXPECT_EQ(found.text, usual.translate(text, Search{.suppress_tokens = {{{token}}}}).front().text);
+  EXPECT_THAT(error_of([] { Translator(bundled(), {}, {{"forbit", ""}}); }), HasSubstr("forbid"));
+  EXPECT_THAT(error_of([&] { Translator(bundled(), {}, {{"forbid", "{"}}).translate(text); }), HasSubstr("forbid"));
+}
+
+TEST_F(TranslatorTest, AStoppedBatchSubmitsNoMore) {
+  std::stop_source stop;
+  stop.request_stop();
+  const std::vector<std::string> texts(1000, "the cat sat");
+  for (const bool scored : {false, true}) {
+    try {
+      const Request request{.stop = stop.get_token()};
+      if (scored)
+        translator_.translate_batch(texts, Search{}, request);
+      else
+        translator_.translate_batch(texts, request);
+      FAIL() << "it was not stopped";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInterrupted);
+      EXPECT_STREQ(error.what(), "the translation was interrupted") << "no text was begun";
+    }
+  }
+}
+
+TEST(Conversion, IsThatOfTheCommand) {
+  const testing::TemporaryFolder folder;
+  const std::filesystem::path model = in_source("examples/multi30k/model");
+  convert(model, folder / "ct2", {.to = "ctranslate2"});
+  convert(folder / "ct2", folder / "back");
+  quantize(folder / "back", folder / "int8");
+  const std::string text = "Eine Frau spielt Gitarre.";
+  for (const char* made : {"back", "int8"})
+    EXPECT_EQ(Translator(Model(folder / made)).translate(text), Translator(bundled()).translate(text)) << made;
+  std::vector<std::string> warnings;
+  convert(model / "tokenizer.json", folder / "t.model",
+          {.log = [&](LogLevel, std::string_view message) { warnings.emplace_back(message); }});
+  const testing::Outcome command =
+      run_dragoman(folder / "", "convert '" + (model / "tokenizer.json").string() + "' -o theirs.model");
+  EXPECT_EQ(command.status, 0) << command.error;
+  EXPECT_EQ(testing::read_text(folder / "t.model"), testing::read_text(folder / "theirs.model"));
+  EXPECT_EQ(warnings.empty(), command.error.find("warning") == std::string::npos) << command.error;
+  EXPECT_THAT(error_of([&] { convert(model, folder / "x", {.to = "onnx"}); }), HasSubstr("ctranslate2"));
+  EXPECT_THAT(error_of([&] { convert(model / "tokenizer.json", folder / "x"); }), HasSubstr("give it with `to`"));
+  EXPECT_THAT(error_of([&] { convert(folder / "missing", folder / "x"); }), HasSubstr("missing"));
+  EXPECT_THAT(error_of([&] { quantize(model, folder / "x", ComputeChoice::kF16); }), HasSubstr("fp16"));
 }
 
 TEST(Training, WritesTheModelOfItsConfiguration) {

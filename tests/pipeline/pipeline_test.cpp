@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <fstream>
 #include <future>
+#include <mutex>
+#include <numeric>
 #include <thread>
 
 #include <fmt/format.h>
@@ -79,6 +81,48 @@ TEST_F(PipelineTest, MapsAndTranslationKeepOrderAndLines) {
 }
 
 /// Samples too, whose draws are keyed by the number of the line in the whole.
+/// Notes how many records come at once.
+class Together final : public MapStage {
+ public:
+  explicit Together(std::vector<std::size_t>& sizes) : sizes_(sizes) {}
+  void process(Record&) const override { ADD_FAILURE() << "the records were expected together"; }
+  void process_batch(std::span<Record* const> records) const override {
+    const std::lock_guard lock(mutex_);
+    sizes_.push_back(records.size());
+    for (Record* record : records) {
+      EXPECT_FALSE(record->failed());
+      record->text += "!";
+      if (record->line % 7 == 0) record->mark_failed("seven");
+    }
+  }
+  std::size_t batch_size() const override { return 10; }
+
+ private:
+  std::vector<std::size_t>& sizes_;
+  mutable std::mutex mutex_;
+};
+
+TEST_F(PipelineTest, AStageGetsTheRecordsThatAreThereAtOnceAndInOrder) {
+  std::string input, expected;
+  for (int i = 1; i <= 300; ++i) {
+    input += fmt::format("line {}\n", i);
+    expected += i % 7 == 0 ? "\n" : fmt::format("line {}!!\n", i);
+  }
+  write("in", input);
+  std::vector<std::size_t> first, second;
+  Pipeline pipeline;
+  pipeline.read({.path = model_.file("in")});
+  pipeline.add(std::make_unique<Together>(first));
+  pipeline.add(std::make_unique<Together>(second));
+  pipeline.write({.path = model_.file("out")});
+  const LineCounts counts = pipeline.run({.threads = 3});
+  EXPECT_EQ(counts.failed, 300U / 7);
+  EXPECT_EQ(output(), expected);
+  EXPECT_EQ(std::accumulate(first.begin(), first.end(), std::size_t{0}), 300U);
+  EXPECT_EQ(std::accumulate(second.begin(), second.end(), std::size_t{0}), 300U - 300U / 7) << "failed ones pass by";
+  EXPECT_EQ(first.size(), 30U) << "a file does not keep its reader waiting";
+}
+
 TEST_F(PipelineTest, ShardsJoinedAreTheOutputOfTheWhole) {
   write("in", "the cat\nthe dog sat\n\nein Hund und eine Katze\nthe log\n");
   write("more", "the mat\nthe cat sat on the mat");

@@ -2,6 +2,8 @@
 
 namespace dragoman::pipeline {
 
+using core::TextRange;
+
 AlignmentWeights join_pieces(const AlignmentWeights& pieces, const std::vector<TextRange>& row_words, std::size_t rows,
                              const std::vector<TextRange>& col_words, std::size_t cols) {
   AlignmentWeights words{static_cast<std::int64_t>(rows), static_cast<std::int64_t>(cols),

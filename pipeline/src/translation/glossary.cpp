@@ -173,8 +173,10 @@ void Glossary::find_at(std::u32string_view exact, std::u32string_view folded, st
     // Keys of any case come first, then the exact ones in order.
     const auto end =
         std::ranges::partition_point(first, last, [length](const Key& key) { return key.folded.size() == length; });
-    const auto [same, behind] = std::ranges::equal_range(first, end, exact.substr(begin, length), {}, &Key::exact);
-    if (same != behind)
+    // Not equal_range(), whose subrange Clang 14 cannot compile with the headers of GCC 12.
+    const auto wanted = exact.substr(begin, length);
+    const auto same = std::ranges::lower_bound(first, end, wanted, {}, &Key::exact);
+    if (same != end && same->exact == wanted)
       matches.push_back({begin, length, same->entry});
     else if (first->exact.empty())
       matches.push_back({begin, length, first->entry});

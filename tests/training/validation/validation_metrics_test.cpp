@@ -98,6 +98,47 @@ TEST_F(ValidationMetrics, AProgramGetsTheFilesAndItsLastNumberCounts) {
   EXPECT_THAT(core::read_file(task_.file("run") / "best/README.md"), HasSubstr("wrong-lines"));
 }
 
+/// It needs no permission: the caller has brought the function along.
+TEST_F(ValidationMetrics, AFunctionOfTheCallerGetsTheTexts) {
+  TrainerEnvironment environment = make_environment(testing::host());
+  std::vector<std::string> hypotheses;
+  std::vector<std::string> references;
+  environment.metrics["wrong"] = [&](const MetricTexts& texts) {
+    EXPECT_EQ(texts.sources, kept("source.txt"));
+    hypotheses = texts.hypotheses;
+    references = texts.references;
+    return 17.5;
+  };
+  core::Json tree = task_.tree();
+  tree["validation"]["metrics"] = {"bleu", {{"name", "own"}, {"function", "wrong"}, {"better", "lower"}}};
+  tree["validation"]["metric"] = "own";
+  const TrainingConfig config = read_training_config(tree, "test");
+  EXPECT_TRUE(commands_of(config).empty());
+  EXPECT_EQ(train(config, StartMode::kFresh, {}, environment).best->value, 17.5);
+  EXPECT_EQ(hypotheses, kept("last.txt"));
+  EXPECT_EQ(references, kept("reference.txt"));
+  EXPECT_EQ(lines("validation").back()["own"], 17.5);
+}
+
+TEST_F(ValidationMetrics, AFunctionThatIsMissingOrReturnsNoNumberIsNamed) {
+  core::Json tree = task_.tree({"training.updates=2"});
+  tree["validation"]["metrics"] = {{{"name", "own"}, {"function", "wrong"}, {"on_failure", "stop"}}};
+  const TrainingConfig config = read_training_config(tree, "test");
+  const auto message = [&](const TrainerEnvironment& environment) {
+    fs::remove_all(task_.file("run"));
+    try {
+      train(config, StartMode::kFresh, {}, environment);
+    } catch (const core::Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  TrainerEnvironment environment = make_environment(testing::host());
+  EXPECT_THAT(message(environment), AllOf(HasSubstr("own is the function 'wrong'"), HasSubstr("none of that name")));
+  environment.metrics["wrong"] = [](const MetricTexts&) { return std::nan(""); };
+  EXPECT_THAT(message(environment), HasSubstr("no finite number"));
+}
+
 /// A configuration may come from a stranger: nothing is run, and nothing is written, unless the caller allows it.
 TEST_F(ValidationMetrics, AProgramIsRunOnlyIfCommandsAreAllowed) {
   const std::string proof = task_.file("proof").string();
