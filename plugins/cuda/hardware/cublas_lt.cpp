@@ -130,7 +130,7 @@ void CublasLt::run(const GemmShape& shape, const GemmOperands& operands, const G
                    void* workspace, std::size_t workspace_bytes) const {
   device::use(device_);
   CublasLtProblem problem(api_, shape);
-  if (shape.bias) problem.set_bias(operands.bias);
+  problem.set_addresses(operands.bias, operands.activation_input);
   const auto algo = std::bit_cast<cublasLtMatmulAlgo_t>(algorithm);
   const TimedLaunch timed(name_of(shape.type));
   require_success(api_.matmul(handle_, problem.operation(), problem.alpha(), operands.b, problem.first(), operands.a,

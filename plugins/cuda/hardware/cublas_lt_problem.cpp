@@ -18,6 +18,18 @@ cudaDataType_t input_type(GemmType type) {
   }
 }
 
+cublasLtEpilogue_t epilogue_of(const GemmShape& shape) {
+  switch (shape.activation) {
+    case GemmActivation::kRelu:
+      return shape.bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+    case GemmActivation::kGeluTanh:
+      if (shape.keeps_input) return shape.bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
+      return shape.bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+    default:
+      return shape.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+  }
+}
+
 cublasLtMatrixLayout_t layout(const CublasLtApi& api, cudaDataType_t type, std::int64_t rows, std::int64_t cols,
                               std::int64_t stride) {
   cublasLtMatrixLayout_t made = nullptr;
@@ -32,6 +44,8 @@ cublasLtMatrixLayout_t layout(const CublasLtApi& api, cudaDataType_t type, std::
 CublasLtProblem::CublasLtProblem(const CublasLtApi& api, const GemmShape& shape)
     : api_(api),
       accumulate_(shape.accumulate),
+      adds_bias_(shape.bias),
+      keeps_input_(shape.keeps_input),
       one_(shape.type == GemmType::kI8 ? 1 : std::bit_cast<std::int32_t>(1.0F)) {
   const bool integers = shape.type == GemmType::kI8;
   const cudaDataType_t inputs = input_type(shape.type);
@@ -45,7 +59,12 @@ CublasLtProblem::CublasLtProblem(const CublasLtApi& api, const GemmShape& shape)
     };
     set(CUBLASLT_MATMUL_DESC_TRANSA, shape.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(CUBLASLT_MATMUL_DESC_TRANSB, shape.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
-    if (shape.bias) set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(shape));
+    if (shape.keeps_input) set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, shape.input_stride);
+    // The heuristic reads the alignment of addresses, and nothing at them.
+    const auto aligned = static_cast<std::uintptr_t>(kEpilogueAlignment);
+    if (shape.bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, aligned);
+    if (shape.keeps_input) set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, aligned);
     first_ = layout(api, inputs, shape.transpose_b ? shape.inner : shape.cols,
                     shape.transpose_b ? shape.cols : shape.inner, shape.b_stride);
     second_ = layout(api, inputs, shape.transpose_a ? shape.rows : shape.inner,
@@ -67,9 +86,12 @@ void CublasLtProblem::release() noexcept {
     if (made != nullptr) api_.destroy_layout(made);
 }
 
-void CublasLtProblem::set_bias(const float* bias) {
-  require_success(api_.set_of_operation(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias),
-                  "naming a bias");
+void CublasLtProblem::set_addresses(const float* bias, float* activation_input) {
+  const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& address) {
+    require_success(api_.set_of_operation(operation_, attribute, &address, sizeof address), "naming an address");
+  };
+  if (adds_bias_) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+  if (keeps_input_) set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, activation_input);
 }
 
 }  // namespace dragoman::backend::cuda

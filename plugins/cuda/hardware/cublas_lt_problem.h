@@ -15,7 +15,9 @@ class CublasLtProblem {
   CublasLtProblem& operator=(const CublasLtProblem&) = delete;
   ~CublasLtProblem();
 
-  void set_bias(const float* bias);
+  /// Sets the addresses of the bias and of the kept activation input, as far as the shape has them. Until then both are
+  /// placeholders of the least alignment.
+  void set_addresses(const float* bias, float* activation_input);
 
   cublasLtMatmulDesc_t operation() const noexcept { return operation_; }
   cublasLtMatrixLayout_t first() const noexcept { return first_; }    ///< of b
@@ -30,6 +32,8 @@ class CublasLtProblem {
 
   const CublasLtApi& api_;
   bool accumulate_;
+  bool adds_bias_;
+  bool keeps_input_;
   std::int32_t one_;  ///< or the bits of a float
   std::int32_t zero_ = 0;
   cublasLtMatmulDesc_t operation_ = nullptr;

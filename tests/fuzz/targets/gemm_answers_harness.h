@@ -10,7 +10,7 @@ namespace dragoman::fuzz {
 
 /// Reads the bytes as the answers about products of the library that they name.
 inline bool exercise_gemm_answers(std::string_view bytes) {
-  constexpr std::string_view kHeader = "dragoman products 2 ";
+  constexpr std::string_view kHeader = "dragoman products 3 ";
   const std::string_view line = bytes.substr(0, bytes.find('\n'));
   const std::string identity(line.starts_with(kHeader) ? line.substr(kHeader.size()) : line);
   const backend::cuda::GemmAnswers answers = backend::cuda::parse_answers(bytes, identity);

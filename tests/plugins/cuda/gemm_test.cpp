@@ -1,7 +1,6 @@
-#include "gemm/gemm.h"
-
 #include "block.h"
 #include "gemm/packed_matrix.h"
+#include "listed_library.h"
 #include "test_data.h"
 
 #include <algorithm>
@@ -24,178 +23,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// What the algorithms of ListedLibrary do.
-enum Way : std::uint64_t {
-  kForwards,              ///< the sum goes through its inputs in order
-  kForwardsToo,           ///< the same bits by another algorithm
-  kBackwards,             ///< other bits
-  kForwardsToTheLastRow,  ///< which is summed backwards
-  kByNumberOfRows         ///< forwards in matrices of more than 64 rows, backwards in others
-};
-
-struct Listed {
-  std::vector<Way> candidates;
-  std::map<Way, double> seconds;
-  int most_rows_of_first = 1 << 30;  ///< the first candidate cannot do more
-  bool recording = false;
-  int timings = 0;
-  int runs = 0;
-};
-
-/// In the host's memory.
-class ListedLibrary final : public GemmLibrary {
- public:
-  explicit ListedLibrary(Listed& listed, std::string identity = "listed 1")
-      : listed_(listed), identity_(std::move(identity)) {}
-
-  std::string identity() const override { return identity_; }
-  std::vector<GemmAlgorithm> candidates(const GemmShape& shape, bool) const override {
-    std::vector<GemmAlgorithm> all;
-    if (refuses(shape)) return all;
-    for (const Way order : listed_.candidates) all.push_back({{order}});
-    return all;
-  }
-  std::optional<std::size_t> workspace(const GemmShape& shape, const GemmAlgorithm& algorithm) const override {
-    if (refuses(shape)) return std::nullopt;
-    if (algorithm.words[0] == listed_.candidates.front() && shape.rows > listed_.most_rows_of_first)
-      return std::nullopt;
-    return 64;
-  }
-  void run(const GemmShape& shape, const GemmOperands& operands, const GemmAlgorithm& algorithm, void* workspace,
-           std::size_t bytes) const override {
-    ++listed_.runs;
-    ASSERT_GE(bytes, 64U);
-    ASSERT_EQ(reinterpret_cast<std::uintptr_t>(workspace) % kWorkspaceAlignment, 0U);
-    std::memset(workspace, 0xFF, 64);
-    const auto order = static_cast<Way>(algorithm.words[0]);
-    const bool all_backwards = order == kBackwards || (order == kByNumberOfRows && shape.rows <= 64);
-    for (std::int64_t i = 0; i < shape.rows; ++i) {
-      const bool backwards = all_backwards || (order == kForwardsToTheLastRow && i + 1 == shape.rows);
-      for (std::int64_t j = 0; j < shape.cols; ++j)
-        if (shape.type == GemmType::kI8)
-          finish(shape, static_cast<std::int32_t*>(operands.c), i, j,
-                 sum<std::int32_t>(shape, operands, i, j, backwards));
-        else
-          finish(shape, static_cast<float*>(operands.c), i, j,
-                 sum<float>(shape, operands, i, j, backwards) + (shape.bias ? operands.bias[j] : 0));
-    }
-  }
-  double time(const GemmShape&, const GemmOperands&, const GemmAlgorithm& algorithm, void*,
-              std::size_t) const override {
-    ++listed_.timings;
-    return listed_.seconds.at(static_cast<Way>(algorithm.words[0]));
-  }
-  bool recording() const override { return listed_.recording; }
-
- private:
-  /// Tensor cores multiply int8 only in multiples of 4 (NVIDIA, cuBLAS: cublasLtMatmul()).
-  static bool refuses(const GemmShape& shape) {
-    return shape.type == GemmType::kI8 && (shape.cols % 4 != 0 || shape.inner % 4 != 0);
-  }
-  template <class Number>
-  static void finish(const GemmShape& shape, Number* c, std::int64_t i, std::int64_t j, Number value) {
-    Number& place = c[i * shape.c_stride + j];
-    place = shape.accumulate ? place + value : value;
-  }
-  template <class Number>
-  static Number number(GemmType type, const void* data, std::int64_t place) {
-    if (type == GemmType::kI8) return static_cast<Number>(static_cast<const std::int8_t*>(data)[place]);
-    if (type == GemmType::kF32) return static_cast<Number>(static_cast<const float*>(data)[place]);
-    const std::uint32_t bits = static_cast<std::uint32_t>(static_cast<const std::uint16_t*>(data)[place]) << 16;
-    float value = 0;
-    std::memcpy(&value, &bits, sizeof value);
-    return static_cast<Number>(value);
-  }
-  template <class Number>
-  static Number sum(const GemmShape& shape, const GemmOperands& operands, std::int64_t i, std::int64_t j,
-                    bool backwards) {
-    Number sum = 0;
-    for (std::int64_t step = 0; step < shape.inner; ++step) {
-      const std::int64_t k = backwards ? shape.inner - 1 - step : step;
-      sum +=
-          number<Number>(shape.type, operands.a, shape.transpose_a ? k * shape.a_stride + i : i * shape.a_stride + k) *
-          number<Number>(shape.type, operands.b, shape.transpose_b ? j * shape.b_stride + k : k * shape.b_stride + j);
-    }
-    return sum;
-  }
-
-  Listed& listed_;
-  std::string identity_;
-};
-
-std::vector<float> random_floats(std::int64_t count, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::uniform_real_distribution<float> uniform(-1, 1);
-  std::vector<float> values(static_cast<std::size_t>(count));
-  for (float& value : values) value = uniform(random);
-  return values;
-}
-
-struct Host {
-  tensor::KernelTable kernels{tensor::Device::of("cuda")};
-  core::SequentialExecutor executor;
-  tensor::Context context{kernels, tensor::host_memory(), tensor::DType::kF32, executor};
-};
-
-/// A product of plain floats with what an op may want of it.
-struct Task {
-  std::int64_t rows, cols, inner;
-  bool transpose_a = false, transpose_b = false, bias = false, accumulate = false, keep_input = false;
-  ops::Activation activation = ops::Activation::kNone;
-};
-
-device::Matrix matrix(std::vector<float>& values, std::int64_t rows, std::int64_t cols) {
-  return {values.data(), rows, cols, cols};
-}
-
-struct Outcome {
-  std::vector<float> c, before_activation;
-};
-
-Outcome computed(Gemm& gemm, const Task& task, RowBits bits = RowBits::kStable, std::int64_t first_row = 0) {
-  Host host;
-  auto a = random_floats((first_row + task.rows) * task.inner, 1);
-  auto b = random_floats(task.cols * task.inner, 2);
-  auto bias = random_floats(task.cols, 3);
-  Outcome out{random_floats(task.rows * task.cols, 4), random_floats(task.rows * task.cols, 5)};
-  device::Matrix a_matrix =
-      task.transpose_a ? matrix(a, task.inner, task.rows) : matrix(a, first_row + task.rows, task.inner);
-  if (first_row > 0) a_matrix = {a_matrix.data + first_row * task.inner, task.rows, task.inner, task.inner};
-  device::Epilogue epilogue{.activation = task.activation, .accumulate = task.accumulate};
-  if (task.bias) epilogue.bias = matrix(bias, 1, task.cols);
-  if (task.keep_input) epilogue.pre_activation = matrix(out.before_activation, task.rows, task.cols);
-  gemm.multiply(host.context,
-                {.a = a_matrix,
-                 .transpose_a = task.transpose_a,
-                 .b = task.transpose_b ? matrix(b, task.cols, task.inner) : matrix(b, task.inner, task.cols),
-                 .transpose_b = task.transpose_b,
-                 .c = matrix(out.c, task.rows, task.cols),
-                 .epilogue = epilogue},
-                bits);
-  return out;
-}
-
-/// The same in double precision.
-Outcome expected(const Task& task) {
-  const auto a = random_floats(task.rows * task.inner, 1), b = random_floats(task.cols * task.inner, 2);
-  const auto bias = random_floats(task.cols, 3);
-  Outcome out{random_floats(task.rows * task.cols, 4), random_floats(task.rows * task.cols, 5)};
-  for (std::int64_t i = 0; i < task.rows; ++i)
-    for (std::int64_t j = 0; j < task.cols; ++j) {
-      double sum = task.bias ? bias[static_cast<std::size_t>(j)] : 0.0F;
-      for (std::int64_t k = 0; k < task.inner; ++k)
-        sum += static_cast<double>(
-                   a[static_cast<std::size_t>(task.transpose_a ? k * task.rows + i : i * task.inner + k)]) *
-               b[static_cast<std::size_t>(task.transpose_b ? j * task.inner + k : k * task.cols + j)];
-      const auto place = static_cast<std::size_t>(i * task.cols + j);
-      if (task.keep_input) out.before_activation[place] = static_cast<float>(sum);
-      if (task.activation == ops::Activation::kRelu) sum = std::max(sum, 0.0);
-      if (task.activation == ops::Activation::kGelu) sum *= 0.5 * std::erfc(-sum / std::sqrt(2.0));
-      out.c[place] = static_cast<float>(sum + (task.accumulate ? out.c[place] : 0.0F));
-    }
-  return out;
-}
-
 enum class Side { kPlain, kLibrary };
 
 class GemmContract : public ::testing::TestWithParam<Side> {
@@ -214,19 +41,41 @@ INSTANTIATE_TEST_SUITE_P(Sides, GemmContract, ::testing::Values(Side::kPlain, Si
 
 TEST_P(GemmContract, ComputesWhatTheOpsSay) {
   using ops::Activation;
-  for (const Task& task : {Task{.rows = 3, .cols = 5, .inner = 7},
-                           Task{.rows = 17, .cols = 20, .inner = 33, .transpose_b = true, .bias = true},
-                           Task{.rows = 4, .cols = 9, .inner = 70, .transpose_a = true, .accumulate = true},
-                           Task{.rows = 8, .cols = 4, .inner = 5, .transpose_a = true, .transpose_b = true},
-                           Task{.rows = 6, .cols = 12, .inner = 16, .bias = true, .activation = Activation::kRelu},
-                           Task{.rows = 6,
-                           .cols = 12,
-                           .inner = 16,
-                           .transpose_b = true,
-                           .bias = true,
-                           .keep_input = true,
-                           .activation = Activation::kGelu},
-                           Task{.rows = 2, .cols = 3, .inner = 4, .accumulate = true, .activation = Activation::kRelu}})
+  const auto activated = [](Activation activation, bool bias, bool keep_input, std::int64_t cols) {
+    return Task{.rows = 6,
+                .cols = cols,
+                .inner = 16,
+                .transpose_b = true,
+                .bias = bias,
+                .keep_input = keep_input,
+                .activation = activation};
+  };
+  for (const Task& task :
+       {Task{.rows = 3, .cols = 5, .inner = 7}, Task{.rows = 3, .cols = 8, .inner = 7, .bias = true, .bias_offset = 1},
+        Task{.rows = 3, .cols = 8, .inner = 7, .bias = true, .accumulate = true, .bias_offset = 3},
+        Task{.rows = 3,
+        .cols = 8,
+        .inner = 7,
+        .bias = true,
+        .keep_input = true,
+        .activation = Activation::kGeluTanh,
+        .bias_offset = 2},
+        activated(Activation::kRelu, false, false, 12), activated(Activation::kRelu, true, true, 16),
+        activated(Activation::kGeluTanh, true, false, 12), activated(Activation::kGeluTanh, false, false, 5),
+        activated(Activation::kGeluTanh, true, true, 16), activated(Activation::kGeluTanh, false, true, 8),
+        activated(Activation::kGeluTanh, true, true, 12),
+        Task{.rows = 17, .cols = 20, .inner = 33, .transpose_b = true, .bias = true},
+        Task{.rows = 4, .cols = 9, .inner = 70, .transpose_a = true, .accumulate = true},
+        Task{.rows = 8, .cols = 4, .inner = 5, .transpose_a = true, .transpose_b = true},
+        Task{.rows = 6, .cols = 12, .inner = 16, .bias = true, .activation = Activation::kRelu},
+        Task{.rows = 6,
+        .cols = 12,
+        .inner = 16,
+        .transpose_b = true,
+        .bias = true,
+        .keep_input = true,
+        .activation = Activation::kGelu},
+        Task{.rows = 2, .cols = 3, .inner = 4, .accumulate = true, .activation = Activation::kRelu}})
     for (const RowBits bits : {RowBits::kStable, RowBits::kOfShape}) {
       const Outcome actual = computed(gemm(), task, bits), wanted = expected(task);
       EXPECT_THAT(actual.c, ::testing::Pointwise(::testing::FloatNear(1e-5F), wanted.c)) << task.rows;
@@ -512,11 +361,12 @@ TEST(GemmAnswers, ArePartOfNothingButTheirOwnFile) {
   GemmAnswers answers;
   answers[{{.type = GemmType::kI8, .transpose_b = true, .cols = 512, .inner = 64}}] = {3, 0, 63};
   answers[{{.type = GemmType::kBF16, .bias = true, .alignment = 4, .cols = 6, .inner = 7}}] = {};
+  answers[{{.activation = GemmActivation::kGeluTanh, .keeps_input = true, .cols = 8, .inner = 7}}] = {1};
   const std::string text = format_answers(answers, "library, device");
   EXPECT_EQ(parse_answers(text, "library, device"), answers);
   EXPECT_THAT(parse_answers(text, "library"), IsEmpty());
   EXPECT_THAT(parse_answers("", ""), IsEmpty());
-  EXPECT_THAT(parse_answers(text.substr(0, text.find('\n') + 1) + "9 0 0 0 0 16 1 1 1 0\n", "library, device"),
+  EXPECT_THAT(parse_answers(text.substr(0, text.find('\n') + 1) + "9 0 0 0 0 0 0 16 1 1 1 0\n", "library, device"),
               IsEmpty())
       << "a type that is none";
   // Cut anywhere it gives some of them, and never another.

@@ -59,6 +59,39 @@ TEST_F(WorkspaceRule, AWorkspaceIsAlignedAndLargeEnough) {
               HasSubstr("which cuBLASLt would refuse"));
 }
 
+TEST_F(WorkspaceRule, ABiasAndAKeptInputAreAligned) {
+  using enum GemmActivation;
+  const tensor::Buffer floats(memory(), kSize * kSize * 4 + 16);
+  memory().clear(floats.data(), floats.size());
+  auto* const aligned = static_cast<float*>(floats.data());
+  const auto failure = [&](const GemmShape& shape, const float* bias, float* input) {
+    try {
+      library_->run(shape, {a_.data(), b_.data(), c_.data(), bias, input}, {}, workspace_.data(), needed());
+    } catch (const std::runtime_error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no failure");
+  };
+  GemmShape shape = shape_;
+  shape.bias = true;
+  EXPECT_EQ(failure(shape, aligned, nullptr), "no failure");
+  EXPECT_THAT(failure(shape, aligned + 1, nullptr), HasSubstr("a bias that is not aligned to 16 bytes"));
+  shape = shape_;
+  shape.activation = kGeluTanh;
+  shape.keeps_input = true;
+  shape.input_stride = kSize;
+  EXPECT_EQ(failure(shape, nullptr, aligned), "no failure");
+  EXPECT_THAT(failure(shape, nullptr, aligned + 2), HasSubstr("an activation input that is not aligned"));
+  shape.input_stride = kSize + 4;
+  EXPECT_THAT(failure(shape, nullptr, aligned), HasSubstr("no multiple of 8"));
+  shape.activation = kRelu;
+  EXPECT_THAT(failure(shape, nullptr, aligned), HasSubstr("only GELU keeps"));
+  shape = shape_;
+  shape.activation = kRelu;
+  shape.accumulate = true;
+  EXPECT_THAT(failure(shape, nullptr, nullptr), HasSubstr("a sum of activated products"));
+}
+
 TEST_F(WorkspaceRule, AWorkspaceIsThere) {
   if (!testing::emulation::kWatchesKernels) GTEST_SKIP() << "memory is not watched in this build";
   void* const gone = memory().allocate(needed());

@@ -1,6 +1,7 @@
 #include "emulated_library.h"
 
 #include "gather_words.h"
+#include "library_epilogue.h"
 
 #include <algorithm>
 #include <mutex>
@@ -18,6 +19,7 @@
 namespace dragoman::testing {
 namespace {
 
+using backend::cuda::GemmActivation;
 using backend::cuda::GemmAlgorithm;
 using backend::cuda::GemmOperands;
 using backend::cuda::GemmShape;
@@ -107,6 +109,7 @@ class KernelLibrary final : public backend::cuda::GemmLibrary {
                   "a workspace of {} bytes, though the product takes {}", workspace_bytes, needed);
     core::require(reinterpret_cast<std::uintptr_t>(workspace) % backend::cuda::kWorkspaceAlignment == 0,
                   core::ErrorCode::kInternal, "a workspace at {}, which cuBLASLt would refuse", workspace);
+    require_epilogue_operands(shape, operands);
     const WorkspaceUse use(memory_, workspace, needed);
     namespace device = backend::cuda::device;
     const device::Matrix c{static_cast<float*>(operands.c), shape.rows, shape.cols, shape.c_stride};
@@ -136,6 +139,7 @@ class KernelLibrary final : public backend::cuda::GemmLibrary {
       device::product_of_halves(shape.type == GemmType::kF16 ? device::Half::kF16 : device::Half::kBf16, a, b, c,
                                 epilogue);
     }
+    apply_library_epilogue(shape, operands);
   }
   double time(const GemmShape&, const GemmOperands&, const GemmAlgorithm&, void*, std::size_t) const override {
     emulation::require_no_capture("timing");
@@ -144,6 +148,22 @@ class KernelLibrary final : public backend::cuda::GemmLibrary {
   bool recording() const override { return emulation::capturing(); }
 
  private:
+  static void require_epilogue_operands(const GemmShape& shape, const GemmOperands& operands) {
+    const auto is_aligned = [](const void* address) {
+      return address != nullptr && reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
+    };
+    const auto refuse_unless = [](bool good, const char* what) {
+      core::require(good, core::ErrorCode::kInternal, "{}, which cuBLASLt would refuse", what);
+    };
+    refuse_unless(!shape.bias || is_aligned(operands.bias), "a bias that is not aligned to 16 bytes");
+    refuse_unless(shape.activation == GemmActivation::kNone || !shape.accumulate, "a sum of activated products");
+    if (!shape.keeps_input) return;
+    refuse_unless(shape.activation == GemmActivation::kGeluTanh, "an input that only GELU keeps");
+    refuse_unless(is_aligned(operands.activation_input), "an activation input that is not aligned to 16 bytes");
+    refuse_unless(shape.input_stride % 8 == 0 && shape.input_stride >= shape.cols,
+                  "an activation input with a stride that is no multiple of 8");
+  }
+
   EmulatedMemory& memory_;
 };
 

@@ -13,6 +13,9 @@ namespace dragoman::testing {
 ///  - is memory that is allocated when the product runs;
 ///  - is used by no product of another thread before this one has run;
 ///  - has undefined contents before and after.
+///
+/// A bias, and an activation input that is kept, are aligned to 16 bytes. Activation functions are computed after the
+/// product, by a kernel of the tests.
 std::unique_ptr<backend::cuda::GemmLibrary> make_kernel_library(EmulatedMemory& memory);
 
 }  // namespace dragoman::testing

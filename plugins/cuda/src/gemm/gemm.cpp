@@ -1,5 +1,6 @@
 #include "gemm.h"
 
+#include "gemm_probe.h"
 #include "kernels/views.h"
 
 #include <algorithm>
@@ -20,36 +21,11 @@ constexpr std::size_t kMaxPlans = 8192;
 constexpr std::size_t kMaxAnswersBytes = std::size_t{16} << 20;
 /// The most elements of a matrix in a probe for row-stable products.
 constexpr std::int64_t kMaxProbed = std::int64_t{16} << 20;
-/// The bytes that a probe compares at either end of a result: another order of sums shows in all of its parts.
-constexpr std::size_t kComparedBytes = std::size_t{4} << 20;
-
-std::size_t size_of(GemmType type) {
-  return type == GemmType::kF32 ? 4 : type == GemmType::kI8 ? 1 : 2;
-}
-
-/// Returns the shape with its matrices stored without gaps, except for the padding of rows that the alignment requires.
-GemmShape packed(GemmShape shape) {
-  const auto unit = std::max<std::int64_t>(1, shape.alignment / static_cast<std::int64_t>(size_of(shape.type)));
-  const auto whole = [](std::int64_t n, std::int64_t of) { return (n + of - 1) / of * of; };
-  shape.a_stride = whole(shape.transpose_a ? shape.rows : shape.inner, unit);
-  shape.b_stride = whole(shape.transpose_b ? shape.inner : shape.cols, unit);
-  shape.c_stride = whole(shape.cols, 4);
-  return shape;
-}
 
 GemmQuestion question_of(GemmShape shape) {
   shape.rows = 0;
-  shape.a_stride = shape.b_stride = shape.c_stride = 0;
+  shape.a_stride = shape.b_stride = shape.c_stride = shape.input_stride = 0;
   return {shape};
-}
-
-/// Bytes that hold a workspace at whatever address they begin, and the first address in them that is aligned.
-std::size_t workspace_room(std::size_t bytes) {
-  return bytes + kWorkspaceAlignment - 1;
-}
-void* workspace_in(void* room) {
-  const auto address = reinterpret_cast<std::uintptr_t>(room);
-  return static_cast<char*>(room) + (kWorkspaceAlignment - address % kWorkspaceAlignment) % kWorkspaceAlignment;
 }
 
 /// Whether an allocation has failed, or would have gone beyond what may be taken.
@@ -65,6 +41,20 @@ int alignment_of(std::initializer_list<std::pair<const T*, std::int64_t>> rows) 
   for (const auto& [data, stride] : rows)
     bits |= reinterpret_cast<std::uintptr_t>(data) | (static_cast<std::uintptr_t>(stride) * sizeof(T));
   return 1 << std::countr_zero(bits);
+}
+
+/// A matrix or a bias that does not exist is aligned.
+bool is_aligned_for_epilogue(const float* data) {
+  return reinterpret_cast<std::uintptr_t>(data) % kEpilogueAlignment == 0;
+}
+
+/// Returns kNone if libraries do not compute the epilogue.
+GemmActivation activation_of_library(const device::Epilogue& epilogue) {
+  if (epilogue.accumulate) return GemmActivation::kNone;
+  if (epilogue.activation == ops::Activation::kGeluTanh) return GemmActivation::kGeluTanh;
+  // With a ReLU, libraries keep a mask of bits in place of its input.
+  const bool is_relu = epilogue.activation == ops::Activation::kRelu && epilogue.pre_activation.data == nullptr;
+  return is_relu ? GemmActivation::kRelu : GemmActivation::kNone;
 }
 
 }  // namespace
@@ -87,106 +77,6 @@ void PlainGemm::multiply_halves(tensor::Context& context, const device::HalfProd
 void PlainGemm::multiply_int8(tensor::Context&, const device::Int8Product& product) {
   device::product_int8(product);
 }
-
-/// Operands of random numbers, room for results, and the results of the algorithm that the others are compared with.
-class LibraryGemm::Probe {
- public:
-  Probe(const GemmLibrary& library, tensor::DeviceMemory& memory, const GemmShape& largest)
-      : library_(library),
-        memory_(memory),
-        a_(memory, bytes_of(largest.transpose_a ? largest.inner : largest.rows, largest.a_stride, largest.type)),
-        b_(memory, bytes_of(largest.transpose_b ? largest.cols : largest.inner, largest.b_stride, largest.type)),
-        c_(memory, static_cast<std::size_t>(largest.rows * largest.c_stride) * 4),
-        bias_(memory, static_cast<std::size_t>(largest.cols) * 4) {
-    fill(a_, largest.type);
-    fill(b_, largest.type);
-    fill(bias_, GemmType::kF32);
-  }
-
-  /// The bytes of a result, or of its two ends.
-  struct Result {
-    std::vector<std::byte> first;
-    std::vector<std::byte> last;
-    std::size_t bytes = 0;
-
-    /// So many rows of the same product, from the first one on, or all of them.
-    bool agrees(const Result& whole) const {
-      const std::size_t common = std::min(first.size(), whole.first.size());
-      return std::memcmp(first.data(), whole.first.data(), common) == 0 && (bytes != whole.bytes || last == whole.last);
-    }
-  };
-  /// Nothing if it cannot be computed so.
-  std::optional<Result> result(const GemmShape& shape, const GemmAlgorithm& algorithm) {
-    const std::optional<Workspace> workspace = make_workspace(shape, algorithm);
-    if (!workspace) return std::nullopt;
-    Result result{.first = {}, .last = {}, .bytes = static_cast<std::size_t>(shape.rows * shape.c_stride) * 4};
-    memory_.clear(c_.data(), result.bytes);
-    library_.run(shape, operands(), algorithm, workspace->data, workspace->bytes);
-    result.first.resize(std::min(result.bytes, kComparedBytes));
-    result.last.resize(std::min(result.bytes - result.first.size(), kComparedBytes));
-    memory_.copy_out(result.first.data(), c_.data(), result.first.size());
-    if (!result.last.empty())
-      memory_.copy_out(result.last.data(), static_cast<char*>(c_.data()) + result.bytes - result.last.size(),
-                       result.last.size());
-    return result;
-  }
-  double time(const GemmShape& shape, const GemmAlgorithm& algorithm) {
-    const Workspace workspace = make_workspace(shape, algorithm).value_or(Workspace{});
-    return library_.time(shape, operands(), algorithm, workspace.data, workspace.bytes);
-  }
-
- private:
-  static std::size_t bytes_of(std::int64_t rows, std::int64_t stride, GemmType type) {
-    return static_cast<std::size_t>(rows * stride) * size_of(type);
-  }
-  GemmOperands operands() const { return {a_.data(), b_.data(), c_.data(), static_cast<const float*>(bias_.data())}; }
-  struct Workspace {
-    void* data = nullptr;
-    std::size_t bytes = 0;
-  };
-  /// Nothing if the algorithm cannot do the shape.
-  std::optional<Workspace> make_workspace(const GemmShape& shape, const GemmAlgorithm& algorithm) {
-    const std::optional<std::size_t> bytes = library_.workspace(shape, algorithm);
-    if (!bytes) return std::nullopt;
-    if (workspace_room(*bytes) > workspace_.size()) workspace_ = tensor::Buffer(memory_, workspace_room(*bytes));
-    return Workspace{workspace_in(workspace_.data()), *bytes};
-  }
-  /// Numbers between -1 and 1 (of int8 all) with all of their bits, so that another order of a sum shows. They repeat
-  /// after a prime number of them, so rows differ.
-  void fill(const tensor::Buffer& buffer, GemmType type) const {
-    constexpr std::size_t kMaxNumbers = 1'000'003;
-    std::vector<std::uint8_t> numbers(std::min(kMaxNumbers * size_of(type), buffer.size()));
-    std::uint64_t state = 0x9E3779B97F4A7C15U;
-    for (std::size_t i = 0; i < numbers.size(); i += size_of(type)) {
-      state ^= state << 13U;
-      state ^= state >> 7U;
-      state ^= state << 17U;
-      write_number(&numbers[i], type, state);
-    }
-    for (std::size_t done = 0; done < buffer.size(); done += numbers.size())
-      memory_.copy_in(static_cast<char*>(buffer.data()) + done, numbers.data(),
-                      std::min(numbers.size(), buffer.size() - done));
-  }
-  static void write_number(std::uint8_t* place, GemmType type, std::uint64_t random) {
-    if (type == GemmType::kI8) {
-      *place = static_cast<std::uint8_t>(random >> 32U);
-    } else if (type == GemmType::kF32) {
-      const float value = static_cast<float>(static_cast<std::int32_t>(random >> 32U)) * 0x1p-31F;
-      std::memcpy(place, &value, sizeof value);
-    } else {
-      // Sign, an exponent of four below 1, and the bits of the fraction: as bf16 or as fp16.
-      const int fraction = type == GemmType::kBF16 ? 7 : 10;
-      const std::uint64_t exponent = (type == GemmType::kBF16 ? 123 : 11) + (random >> 40U) % 4;
-      const auto value =
-          static_cast<std::uint16_t>((random >> 63U) << 15U | exponent << fraction | (random & ((1U << fraction) - 1)));
-      std::memcpy(place, &value, sizeof value);
-    }
-  }
-
-  const GemmLibrary& library_;
-  tensor::DeviceMemory& memory_;
-  tensor::Buffer a_, b_, c_, bias_, workspace_;
-};
 
 LibraryGemm::LibraryGemm(std::unique_ptr<GemmLibrary> library, tensor::DeviceMemory& memory,
                          const std::filesystem::path& folder, std::vector<std::int64_t> row_buckets)
@@ -271,7 +161,7 @@ GemmAnswer LibraryGemm::probed_answer(const GemmQuestion& question, const GemmAl
   GemmShape largest = question.shape;
   largest.rows = buckets.back();
   largest = packed(largest);
-  Probe probe(*library_, *memory_, largest);
+  GemmProbe probe(*library_, *memory_, largest);
   const auto expected = probe.result(largest, first);
   if (!expected) return {};
   GemmAnswer answer;
@@ -296,12 +186,16 @@ GemmAnswer LibraryGemm::probed_answer(const GemmQuestion& question, const GemmAl
   return answer;
 }
 
+void LibraryGemm::require_no_recording(const GemmShape& shape) const {
+  core::require(!library_->recording(), core::ErrorCode::kInternal,
+                "a step is recorded that has a product of {} x {} x {}, which was not run before", shape.rows,
+                shape.cols, shape.inner);
+}
+
 const GemmAnswer& LibraryGemm::answer(const GemmQuestion& question) {
   const auto known = answers_.find(question);
   if (known != answers_.end()) return known->second;
-  core::require(!library_->recording(), core::ErrorCode::kInternal,
-                "a step is recorded that has a product of {} x {} x {}, which was not run before", question.shape.rows,
-                question.shape.cols, question.shape.inner);
+  require_no_recording(question.shape);
   const GemmAnswer& found = answers_.emplace(question, find_answer(question)).first->second;
   keep_answers();
   return found;
@@ -319,13 +213,23 @@ const std::vector<GemmAlgorithm>& LibraryGemm::algorithms_for(const GemmQuestion
     if (number < all.size()) algorithms.push_back(all[number]);
   }
   if (algorithms.size() != buckets.size()) algorithms.clear();
+  // One that does not compute the activation function makes the kernel after the product compute it for all rows.
+  for (std::size_t i = 0; i < algorithms.size(); ++i) {
+    GemmShape shape = question.shape;
+    shape.rows = buckets[i];
+    if (!computes_activation_of(shape, algorithms[i])) algorithms.clear();
+  }
   return algorithms_.emplace(question, std::move(algorithms)).first->second;
 }
 
 LibraryGemm::Plan LibraryGemm::make_plan(const GemmShape& shape, RowBits bits) {
   // Where a shape has its own bits, the library's rule alone decides. A stopwatch would decide differently on another
   // day, and algorithms that agree on one shape may cut the sums of another one in different places.
-  if (bits == RowBits::kOfShape) return first_plan(library_->candidates(shape, true), 0, shape);
+  if (bits == RowBits::kOfShape) {
+    const Plan first = first_plan(library_->candidates(shape, true), 0, shape);
+    const std::lock_guard lock(answers_mutex_);
+    return first.algorithm && computes_activation_of(shape, *first.algorithm) ? first : Plan{};
+  }
   const GemmQuestion question = question_of(shape);
   const std::vector<std::int64_t> buckets = rows_asked(question);
   const std::lock_guard lock(answers_mutex_);
@@ -369,11 +273,49 @@ bool LibraryGemm::run(tensor::Context& context, const GemmShape& shape, const Ge
   return true;
 }
 
+bool LibraryGemm::computes_activation_of(const GemmShape& shape, const GemmAlgorithm& algorithm) {
+  if (shape.activation == GemmActivation::kNone) return true;
+  const std::pair known{question_of(shape), algorithm};
+  if (const auto found = verified_.find(known); found != verified_.end()) return found->second;
+  require_no_recording(shape);
+  bool computes = false;
+  try {
+    computes = computes_activation(*library_, *memory_, shape, algorithm);
+  } catch (const std::exception& error) {
+    if (!is_lack_of_memory(error)) throw;
+  }
+  return verified_.emplace(known, computes).first->second;
+}
+
+bool LibraryGemm::run_activated(tensor::Context& context, GemmShape shape, GemmOperands operands,
+                                const device::Matrix& c, const device::Epilogue& epilogue, RowBits bits) {
+  const device::Matrix& input = epilogue.pre_activation;
+  shape.activation = activation_of_library(epilogue);
+  if (shape.activation == GemmActivation::kNone || !is_aligned_for_epilogue(epilogue.bias.data)) return false;
+  if (!is_aligned_for_epilogue(input.data) || input.stride % kInputStrideUnit != 0) return false;
+  shape.keeps_input = input.data != nullptr;
+  shape.input_stride = input.stride;
+  shape.bias = epilogue.bias.data != nullptr;
+  shape.c_stride = c.stride;
+  shape.alignment = std::min(shape.alignment, alignment_of<float>({{c.data, c.stride}}));
+  operands.bias = epilogue.bias.data;
+  operands.activation_input = input.data;
+  operands.c = c.data;
+  return run(context, shape, operands, bits);
+}
+
+/// One kernel computes the rest of the epilogue after the product.
 bool LibraryGemm::run_with_epilogue(tensor::Context& context, GemmShape shape, GemmOperands operands,
                                     const device::Matrix& c, const device::Epilogue& epilogue, RowBits bits) {
-  shape.bias = epilogue.bias.data != nullptr;
-  operands.bias = epilogue.bias.data;
-  const bool finished = epilogue.activation == ops::Activation::kNone && epilogue.pre_activation.data == nullptr;
+  if (run_activated(context, shape, operands, c, epilogue, bits)) return true;
+  device::Epilogue rest = epilogue;
+  if (is_aligned_for_epilogue(epilogue.bias.data)) {
+    shape.bias = epilogue.bias.data != nullptr;
+    operands.bias = epilogue.bias.data;
+    rest.bias = {};
+  }
+  const bool finished = rest.bias.data == nullptr && epilogue.activation == ops::Activation::kNone &&
+                        epilogue.pre_activation.data == nullptr;
   const tensor::ScratchScope scope(context.arena());
   device::Matrix sums = finished || !epilogue.accumulate ? c : device::Matrix{nullptr, c.rows, c.cols, c.cols};
   if (epilogue.pre_activation.data != nullptr) sums = epilogue.pre_activation;
@@ -382,11 +324,11 @@ bool LibraryGemm::run_with_epilogue(tensor::Context& context, GemmShape shape, G
         static_cast<float*>(context.arena().allocate(static_cast<std::size_t>(c.rows * c.cols) * sizeof(float)));
   shape.accumulate = finished && epilogue.accumulate;
   shape.c_stride = sums.stride;
-  shape.alignment = std::min(shape.alignment, alignment_of<float>({{sums.data, sums.stride}, {operands.bias, 0}}));
+  shape.alignment = std::min(shape.alignment, alignment_of<float>({{sums.data, sums.stride}}));
   operands.c = sums.data;
   if (!run(context, shape, operands, bits)) return false;
-  if (!finished)
-    device::finish_product(sums, c, {.activation = epilogue.activation, .accumulate = epilogue.accumulate});
+  if (rest.bias.data == nullptr) rest.pre_activation = {};  // the sums are there already
+  if (!finished) device::finish_product(sums, c, rest);
   return true;
 }
 

@@ -55,6 +55,10 @@ class PlainGemm final : public Gemm {
 /// number of rows has no such algorithm, the plain kernels compute them all. A product is timed once, when it is first
 /// met, and the answers are kept in a file. Numbers of rows whose probe finds no memory take the library's algorithm
 /// untried.
+///
+/// Activation functions are the library's where it has them, if they do what the ops specify. That is verified with
+/// each algorithm before its first use. Otherwise, or if there is no memory for that, a kernel of this backend computes
+/// them after the product. It also adds a bias that the library could not read as vectors.
 class LibraryGemm final : public Gemm {
  public:
   /// Numbers of rows for which row-stable algorithms are looked for: what lies between takes that of the next, and what
@@ -78,14 +82,12 @@ class LibraryGemm final : public Gemm {
     std::optional<GemmAlgorithm> algorithm;  ///< nothing: the plain kernel
     std::size_t workspace = 0;
   };
-  /// What was made for one question's probes.
-  class Probe;
-
   bool run(tensor::Context& context, const GemmShape& shape, const GemmOperands& operands, RowBits bits);
   Plan plan(const GemmShape& shape, RowBits bits);
   Plan make_plan(const GemmShape& shape, RowBits bits);
   Plan first_plan(const std::vector<GemmAlgorithm>& algorithms, std::size_t from, const GemmShape& shape) const;
   const std::vector<GemmAlgorithm>& algorithms_for(const GemmQuestion& question);
+  void require_no_recording(const GemmShape& shape) const;
   const GemmAnswer& answer(const GemmQuestion& question);
   GemmAnswer find_answer(const GemmQuestion& question);
   GemmAnswer probed_answer(const GemmQuestion& question, const GemmAlgorithm& first,
@@ -93,9 +95,13 @@ class LibraryGemm final : public Gemm {
   std::vector<std::int64_t> rows_asked(const GemmQuestion& question) const;
   std::vector<GemmAlgorithm> candidates_of(const GemmQuestion& question, std::int64_t rows) const;
   void keep_answers() noexcept;
-  /// The epilogue but for the bias, and the accumulation where there is an activation function.
   bool run_with_epilogue(tensor::Context& context, GemmShape shape, GemmOperands operands, const device::Matrix& c,
                          const device::Epilogue& epilogue, RowBits bits);
+  /// Leaves the whole epilogue to the library. Returns false if the library does not have it.
+  bool run_activated(tensor::Context& context, GemmShape shape, GemmOperands operands, const device::Matrix& c,
+                     const device::Epilogue& epilogue, RowBits bits);
+  /// Verifies each algorithm once for the products of a question. Needs answers_mutex_.
+  bool computes_activation_of(const GemmShape& shape, const GemmAlgorithm& algorithm);
 
   std::unique_ptr<GemmLibrary> library_;
   tensor::DeviceMemory* memory_;
@@ -108,6 +114,7 @@ class LibraryGemm final : public Gemm {
   GemmAnswers answers_;
   std::set<GemmQuestion> unfinished_;  ///< whose probes had no room: a later process asks again
   std::map<GemmQuestion, std::vector<GemmAlgorithm>> algorithms_;  ///< what the answers of this process stand for
+  std::map<std::pair<GemmQuestion, GemmAlgorithm>, bool> verified_;
   std::string trouble_;
 };
 

@@ -9,7 +9,7 @@
 namespace dragoman::backend::cuda {
 namespace {
 
-constexpr std::string_view kHeader = "dragoman products 2 ";
+constexpr std::string_view kHeader = "dragoman products 3 ";
 constexpr std::size_t kMaxAnswers = 100'000;
 constexpr int kMaxBuckets = 16;
 constexpr int kMaxCandidates = 64;
@@ -50,9 +50,10 @@ std::string format_answers(const GemmAnswers& answers, std::string_view identity
   std::string text = fmt::format("{}{}\n", kHeader, identity);
   for (const auto& [question, answer] : answers) {
     const GemmShape& shape = question.shape;
-    text += fmt::format("{:d} {:d} {:d} {:d} {:d} {} {} {} {}", static_cast<int>(shape.type), shape.transpose_a,
-                        shape.transpose_b, shape.accumulate, shape.bias, shape.alignment, shape.cols, shape.inner,
-                        answer.size());
+    text +=
+        fmt::format("{:d} {:d} {:d} {:d} {:d} {:d} {:d} {} {} {} {}", static_cast<int>(shape.type), shape.transpose_a,
+                    shape.transpose_b, shape.accumulate, shape.bias, static_cast<int>(shape.activation),
+                    shape.keeps_input, shape.alignment, shape.cols, shape.inner, answer.size());
     for (const int candidate : answer) text += fmt::format(" {}", candidate);
     text += '\n';
   }
@@ -73,6 +74,9 @@ GemmAnswers parse_answers(std::string_view text, std::string_view identity) {
     shape.transpose_b = numbers.next(0, 1) != 0;
     shape.accumulate = numbers.next(0, 1) != 0;
     shape.bias = numbers.next(0, 1) != 0;
+    shape.activation =
+        static_cast<GemmActivation>(numbers.next(0, static_cast<std::int64_t>(GemmActivation::kGeluTanh)));
+    shape.keeps_input = numbers.next(0, 1) != 0;
     shape.alignment = static_cast<int>(numbers.next(1, 16));
     shape.cols = numbers.next(0, kMax);
     shape.inner = numbers.next(0, kMax);

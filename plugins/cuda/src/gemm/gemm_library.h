@@ -13,14 +13,20 @@ namespace dragoman::backend::cuda {
 /// What the inputs of a product are. Sums are fp32; of int8 they are exact, of 32 bits, and so is the result.
 enum class GemmType : std::uint8_t { kF32, kBF16, kF16, kI8 };
 
-/// c = op(a) op(b), or c += that, plus a bias for each column: of row-major matrices, [rows, cols] = [rows, inner]
-/// [inner, cols]. Strides are of elements.
+/// The activation functions that libraries compute while they have the sums in registers. kGeluTanh is the
+/// approximation of GELU by tanh. Libraries have none for GELU by the error function.
+enum class GemmActivation : std::uint8_t { kNone, kRelu, kGeluTanh };
+
+/// c = activation(op(a) op(b) + bias), with a bias for each column, or c += op(a) op(b) + bias: of row-major matrices,
+/// [rows, cols] = [rows, inner] [inner, cols]. Strides are of elements.
 struct GemmShape {
   GemmType type = GemmType::kF32;
   bool transpose_a = false;
   bool transpose_b = false;
   bool accumulate = false;
   bool bias = false;
+  GemmActivation activation = GemmActivation::kNone;  ///< not with `accumulate`
+  bool keeps_input = false;                           ///< of kGeluTanh
   /// All addresses, and all rows in bytes, are multiples of so many bytes; 16 at most.
   int alignment = 16;
   std::int64_t rows = 0;
@@ -29,6 +35,7 @@ struct GemmShape {
   std::int64_t a_stride = 0;
   std::int64_t b_stride = 0;
   std::int64_t c_stride = 0;
+  std::int64_t input_stride = 0;
   auto operator<=>(const GemmShape&) const = default;
 };
 
@@ -37,16 +44,22 @@ struct GemmOperands {
   const void* b = nullptr;
   void* c = nullptr;
   const float* bias = nullptr;
+  float* activation_input = nullptr;  ///< receives what the activation function is applied to, if it is kept
 };
 
 /// A way to compute a product, as the library has it.
 struct GemmAlgorithm {
   std::array<std::uint64_t, 8> words{};
-  bool operator==(const GemmAlgorithm&) const = default;
+  auto operator<=>(const GemmAlgorithm&) const = default;
 };
 
 /// Bytes; the address of a workspace is a multiple of it (NVIDIA, cuBLAS: cublasLtMatmul()).
 inline constexpr std::size_t kWorkspaceAlignment = 256;
+/// Bytes that the address of a bias, and of a kept activation input, is a multiple of. No preference tells the library
+/// of another alignment, so it may choose kernels that read vectors (cublasLt.h, CUBLASLT_MATMUL_DESC_BIAS_POINTER).
+inline constexpr std::size_t kEpilogueAlignment = 16;
+/// The stride of a kept activation input is a multiple of this (cublasLt.h, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD).
+inline constexpr std::int64_t kInputStrideUnit = 8;
 
 /// A library of matrix products, on one device. What it launches is in the order of the calling thread's stream.
 /// Thread-safe. Error{kInternal} for what fails.

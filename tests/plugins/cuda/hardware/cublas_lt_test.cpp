@@ -122,10 +122,57 @@ TEST_P(Told, IsTheProductOfRowMajorMatrices) {
   CublasLtProblem problem(*api(), shape);
   EXPECT_EQ(Seen(problem.first()).type, inputs);
   EXPECT_EQ(Seen(problem.second()).type, inputs);
-  problem.set_bias(biases.data());
-  EXPECT_EQ(of_operation<const void*>(problem, CUBLASLT_MATMUL_DESC_BIAS_POINTER), biases.data());
+  problem.set_addresses(biases.data(), nullptr);
+  if (bias) {
+    EXPECT_EQ(of_operation<const void*>(problem, CUBLASLT_MATMUL_DESC_BIAS_POINTER), biases.data());
+  }
   compute_as_told(problem, b, a, biases, c);
   EXPECT_EQ(c, wanted);
+}
+
+/// Before the addresses are known, the heuristic reads the alignment of placeholders.
+TEST(CublasLtEpilogues, AreThoseOfTheShape) {
+  if (api() == nullptr) GTEST_SKIP() << load_cublas_lt().found;
+  using enum GemmActivation;
+  struct Epilogue {
+    GemmActivation activation;
+    bool bias;
+    bool keeps_input;
+    cublasLtEpilogue_t expected;
+  };
+  for (const auto& [activation, bias, keeps_input, expected] :
+       {Epilogue{kNone, false, false, CUBLASLT_EPILOGUE_DEFAULT}, Epilogue{kNone, true, false, CUBLASLT_EPILOGUE_BIAS},
+        Epilogue{kRelu, false, false, CUBLASLT_EPILOGUE_RELU},
+        Epilogue{kRelu, true, false, CUBLASLT_EPILOGUE_RELU_BIAS},
+        Epilogue{kGeluTanh, false, false, CUBLASLT_EPILOGUE_GELU},
+        Epilogue{kGeluTanh, true, false, CUBLASLT_EPILOGUE_GELU_BIAS},
+        Epilogue{kGeluTanh, false, true, CUBLASLT_EPILOGUE_GELU_AUX},
+        Epilogue{kGeluTanh, true, true, CUBLASLT_EPILOGUE_GELU_AUX_BIAS}}) {
+    CublasLtProblem problem(*api(), {.type = GemmType::kBF16,
+                                     .bias = bias,
+                                     .activation = activation,
+                                     .keeps_input = keeps_input,
+                                     .rows = 4,
+                                     .cols = 5,
+                                     .inner = 32,
+                                     .a_stride = 32,
+                                     .b_stride = 8,
+                                     .c_stride = 8,
+                                     .input_stride = 16});
+    EXPECT_EQ(of_operation<std::uint32_t>(problem, CUBLASLT_MATMUL_DESC_EPILOGUE), expected);
+    const auto address = [&](cublasLtMatmulDescAttributes_t attribute) {
+      return of_operation<std::uintptr_t>(problem, attribute);
+    };
+    EXPECT_EQ(address(CUBLASLT_MATMUL_DESC_BIAS_POINTER), bias ? kEpilogueAlignment : 0);
+    EXPECT_EQ(address(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER), keeps_input ? kEpilogueAlignment : 0);
+    EXPECT_EQ(of_operation<std::int64_t>(problem, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD), keeps_input ? 16 : 0);
+    const std::array<float, 16> there{};
+    std::array<float, 16> kept{};
+    problem.set_addresses(there.data(), kept.data());
+    EXPECT_EQ(address(CUBLASLT_MATMUL_DESC_BIAS_POINTER), bias ? reinterpret_cast<std::uintptr_t>(there.data()) : 0);
+    EXPECT_EQ(address(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER),
+              keeps_input ? reinterpret_cast<std::uintptr_t>(kept.data()) : 0);
+  }
 }
 
 TEST(CublasLtTypes, AreThoseOfTheProduct) {
