@@ -1,9 +1,12 @@
 """Comparisons on a GPU: whether there is one for both programs, and what it can do at most."""
 import json
+import os
 import pathlib
 import subprocess
 
-from rivals.process import DRAGOMAN, fail
+from rivals.process import DRAGOMAN, RIVALS, fail
+
+CACHE = RIVALS / "cache"
 
 
 def lines_of(command):
@@ -24,6 +27,16 @@ def our_types(wanted):
     """Of the wanted number types those that Dragoman has on the GPU."""
     types = our_gpu().split("--compute ")[-1].replace(",", " ").split()
     return [name for name in wanted if name in types]
+
+
+def with_products_chosen(first_run):
+    """The result of a run that is not timed. Dragoman measures the algorithms of its products when it first meets them, and keeps its
+    choices in a file, which the timed runs read. The file is in a folder of the comparisons, since a user's may not be writable."""
+    os.environ["XDG_CACHE_HOME"] = str(CACHE)
+    result = first_run()
+    if not any((CACHE / "dragoman").glob("products-*.txt")):
+        print("note: no choices of products were kept, so each timed run measures them again; `dragoman doctor` says why", flush=True)
+    return result
 
 
 def require_torch_gpu(python):

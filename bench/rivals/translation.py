@@ -141,7 +141,8 @@ def compare_on_gpu(rival, model, search, in_flight, arguments):
     for compute in types:
         model.machine = ["--device", "cuda", "--rows", in_flight * search.beam_size]
         folder = model.folder_in(compute) if compute in ("int8", "bf16") else model.folder
-        tokens = sum(record["tokens"] for record in our_translations(model, search, compute, 1, folder=folder))
+        records = gpu.with_products_chosen(lambda: our_translations(model, search, compute, 1, folder=folder))
+        tokens = sum(record["tokens"] for record in records)
         bleu = model.bleu(model.work / "ours")
         figures = []
         for _ in range(arguments.runs):

@@ -9,12 +9,13 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SCRATCH = tempfile.TemporaryDirectory()
 os.environ["DRAGOMAN_RIVALS"] = SCRATCH.name
 sys.path.insert(0, str(ROOT / "bench"))
-from rivals import agreement, ctranslate2_rival, models, process, translation  # noqa: E402: found by the line above
+from rivals import agreement, ctranslate2_rival, gpu, models, process, translation  # noqa: E402: found by the line above
 
 SOURCES = ["Zwei Hunde spielen im Schnee.", "Ein Mann schläft.", "Eine Frau liest ein Buch im Park.", "Kinder laufen am Strand."]
 
@@ -43,6 +44,29 @@ class Refusals(unittest.TestCase):
     def test_what_exceeds_its_limit_is_given_up(self):
         with self.assertRaises(TimeoutError):
             process.measure(["sleep", "20"], limit=0.2)
+
+
+class ChosenProducts(unittest.TestCase):
+    def notes_of(self, first_run):
+        told = io.StringIO()
+        with tempfile.TemporaryDirectory() as cache, unittest.mock.patch.object(gpu, "CACHE", pathlib.Path(cache)), \
+                unittest.mock.patch.dict(os.environ), contextlib.redirect_stdout(told):
+            self.assertEqual(gpu.with_products_chosen(first_run), "result")
+        return told.getvalue()
+
+    def test_the_folder_is_one_of_the_comparisons(self):
+        self.assertTrue(gpu.CACHE.is_relative_to(SCRATCH.name))
+
+    def test_those_that_are_not_kept_are_noted(self):
+        self.assertIn("no choices of products were kept", self.notes_of(lambda: "result"))
+
+    def test_timed_runs_find_those_of_the_first(self):
+        def first_run():
+            folder = pathlib.Path(os.environ["XDG_CACHE_HOME"]) / "dragoman"
+            folder.mkdir()
+            (folder / "products-0.txt").touch()
+            return "result"
+        self.assertEqual(self.notes_of(first_run), "")
 
 
 def bundled(length=0, lines=8):
