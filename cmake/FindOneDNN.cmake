@@ -1,5 +1,6 @@
-# Finds oneDNN and defines DNNL::dnnl. Its own package file is not used: where the distribution built it with an OpenCL runtime (Debian does),
-# that file insists on the OpenCL headers, which nothing of ours includes.
+# Finds oneDNN and defines DNNL::dnnl, and OneDNN_CPU_THREADING: the threads that it was built with (OMP, TBB, THREADPOOL or SEQ).
+# Its own package file is not used: where the distribution built it with an OpenCL runtime (Debian does), that file insists on the OpenCL
+# headers, which nothing of ours includes.
 find_path(OneDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
 find_library(OneDNN_LIBRARY dnnl)
 mark_as_advanced(OneDNN_INCLUDE_DIR OneDNN_LIBRARY)
@@ -8,6 +9,8 @@ if(OneDNN_INCLUDE_DIR AND EXISTS ${OneDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.
   file(STRINGS ${OneDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h version_lines REGEX "#define DNNL_VERSION_(MAJOR|MINOR|PATCH)")
   string(REGEX MATCHALL "[0-9]+" version_numbers "${version_lines}")
   list(JOIN version_numbers "." OneDNN_VERSION)
+  file(STRINGS ${OneDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_config.h threading REGEX "^#define DNNL_CPU_THREADING_RUNTIME ")
+  string(REGEX REPLACE ".*DNNL_RUNTIME_" "" OneDNN_CPU_THREADING "${threading}")
 endif()
 
 include(FindPackageHandleStandardArgs)

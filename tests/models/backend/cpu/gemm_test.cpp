@@ -5,7 +5,10 @@
 #include <cmath>
 
 #include <gtest/gtest.h>
+#include <oneapi/dnnl/dnnl_types.h>
+#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
 #include <omp.h>
+#endif
 
 #include <dragoman/ops/matmul.h>
 
@@ -115,11 +118,13 @@ TEST(MatMul, AddingAProductOverNothingChangesNothing) {
   EXPECT_EQ(c.values(), values);
 }
 
+#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
 TEST(Gemm, LeavesTheCallersOpenMpThreadCountAlone) {
   omp_set_num_threads(3);
   expect_product({8, 8, 8}, false, false, false, 1);
   EXPECT_EQ(omp_get_max_threads(), 3);
 }
+#endif
 
 }  // namespace
 }  // namespace dragoman::backend::cpu
