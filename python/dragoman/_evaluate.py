@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Callable, Iterable, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -128,8 +128,9 @@ class SystemComparison:
     confidence: tuple[float, float] | None
 
 
+@overload
 def compare_systems(
-    systems: Sequence[Sequence[str]],
+    systems: Mapping[str, Iterable[str]],
     references: Sequence[str] | Sequence[Sequence[str]],
     metric: str = "bleu",
     *,
@@ -137,20 +138,57 @@ def compare_systems(
     samples: int | None = None,
     seed: int = 12345,
     **options: Any,
-) -> list[SystemComparison]:
+) -> dict[str, SystemComparison]: ...
+@overload
+def compare_systems(
+    systems: Iterable[Iterable[str]],
+    references: Sequence[str] | Sequence[Sequence[str]],
+    metric: str = "bleu",
+    *,
+    test: str = "bootstrap",
+    samples: int | None = None,
+    seed: int = 12345,
+    **options: Any,
+) -> list[SystemComparison]: ...
+def compare_systems(
+    systems: Mapping[str, Iterable[str]] | Iterable[Iterable[str]],
+    references: Sequence[str] | Sequence[Sequence[str]],
+    metric: str = "bleu",
+    *,
+    test: str = "bootstrap",
+    samples: int | None = None,
+    seed: int = 12345,
+    **options: Any,
+) -> dict[str, SystemComparison] | list[SystemComparison]:
     """Compare systems with the first one, the baseline, as sacreBLEU's --paired-bs and --paired-ar do.
 
     Parameters
     ----------
     systems
-        The translations of each system.
+        The translations of each system: several lists, or a mapping from names to lists.
     references, metric, **options
         As for `evaluate`.
     test
         "bootstrap" or "randomization".
     samples, seed
         The number of resamples (1000) or trials (10000), and their seed.
+
+    Returns
+    -------
+    dict or list
+        One comparison for each system, in order: a dict with the same names if the systems have names.
+
+    Examples
+    --------
+    >>> references = ["A dog runs.", "Two men are sitting.", "A woman is reading a book."]
+    >>> systems = {"old": ["Dog runs.", "Two men sit.", "A woman reads."], "new": references}
+    >>> found = compare_systems(systems, references, "chrf", samples=100)
+    >>> found["new"].score > found["old"].score
+    True
     """
+    if isinstance(systems, Mapping):
+        found = compare_systems(systems.values(), references, metric, test=test, samples=samples, seed=seed, **options)
+        return dict(zip(systems, found))
     made = _metric(metric, options)
     streams = _streams(references)
     counted: list[npt.NDArray[np.float64]] = [made.count_segments(list(each), streams) for each in systems]

@@ -144,6 +144,23 @@ def _split(options: TranslateOptions) -> tuple[str, str, str, str, list[str], bo
     return (to_json(search), *request)
 
 
+def _named(value: object) -> str:
+    return f"{value!r} of type {type(value).__name__}"
+
+
+def _text(index: int, text: str) -> str:
+    """Return the text, or raise the error that names it: a column of pandas may hold missing values."""
+    if not isinstance(text, str):
+        raise TypeError(f"texts[{index}] is {_named(text)}; every text must be a str")
+    return text
+
+
+def _texts(texts: Iterable[str]) -> list[str]:
+    if not isinstance(texts, Iterable):
+        raise TypeError(f"text is {_named(texts)}; it must be a str, or several")
+    return [_text(i, text) for i, text in enumerate(texts)]
+
+
 def _translation(values: tuple[Any, ...]) -> Translation:
     text, score, log_probability, tokens, token_scores, alignment, cut, utility, unmet, parts = values
     inner = [[_translation(each) for each in part] for part in parts]
@@ -226,7 +243,7 @@ class Translator:
         return made[0] if isinstance(text, str) else made
 
     def _translate(self, text: str | Iterable[str], options: TranslateOptions) -> list[list[tuple[Any, ...]]]:
-        texts = [text] if isinstance(text, str) else list(text)
+        texts = [text] if isinstance(text, str) else _texts(text)
         return self._core.translate_batch(texts, *_split(options))
 
     def submit(
@@ -256,6 +273,8 @@ class Translator:
         >>> [future.result()[0].text for future in futures]
         ['A woman is playing a guitar.', 'A man is riding a bicycle.']
         """
+        if not isinstance(text, str):
+            raise TypeError(f"text is {_named(text)}; it must be a str")
         future = _Submitted()
 
         def done(found: list[Any] | None, error: BaseException | None) -> None:
@@ -304,8 +323,8 @@ class Translator:
             raise ValueError(f"queued is {queued}; it must be at least 1")
         waiting: collections.deque[concurrent.futures.Future[list[Translation]]] = collections.deque()
         try:
-            for text in texts:
-                waiting.append(self.submit(text.rstrip("\n"), **options))
+            for i, text in enumerate(texts):
+                waiting.append(self.submit(_text(i, text).rstrip("\n"), **options))
                 if len(waiting) >= queued:
                     yield waiting.popleft().result()[0].text
             while waiting:

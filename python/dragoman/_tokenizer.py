@@ -92,9 +92,6 @@ def _options(
     return _core.EncodeOptions(mode, dropout, alpha, n_best, seed, line, match_special_tokens)
 
 
-_EXACT = _options()
-
-
 class Tokenizer:
     """Converts text to tokens and back. Immutable, so threads may share it, and it survives a fork.
 
@@ -239,10 +236,22 @@ class Tokenizer:
             spans = np.stack((first, np.maximum(before[end], first)), axis=1)
         return Offsets(ids, spans)
 
-    def tokenize(self, text: Text, *, match_special_tokens: bool = False) -> list[str]:
-        """Return the tokens of one text as strings."""
+    def tokenize(
+        self,
+        text: Text,
+        *,
+        mode: str = "exact",
+        dropout: float = 0.1,
+        alpha: float = 0.1,
+        n_best: int = 0,
+        seed: int = 0,
+        line: int = 0,
+        match_special_tokens: bool = False,
+    ) -> list[str]:
+        """Return the tokens of one text as strings. The parameters are those of `encode`."""
         piece = self._core.piece
-        return [piece(i) for i in self._core.encode(text, _options(match_special_tokens=match_special_tokens)).tolist()]
+        options = _options(mode, dropout, alpha, n_best, seed, line, match_special_tokens)
+        return [piece(i) for i in self._core.encode(text, options).tolist()]
 
     def encode_n_best(self, text: Text, n_best: int) -> list[tuple[Ids, float]]:
         """Return the best segmentations with their scores, the best first. Unigram models only."""

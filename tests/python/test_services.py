@@ -86,6 +86,8 @@ def test_metrics_take_options_and_resamples(pairs):
         dragoman.evaluate(hypotheses, lower[:-1])
     baseline, other = dragoman.compare_systems([lower, hypotheses], hypotheses, samples=100)
     assert baseline.p_value is None and other.p_value < 0.05 < other.score - baseline.score
+    named = dragoman.compare_systems({"lower": lower, "same": hypotheses}, hypotheses, samples=100)
+    assert named == {"lower": baseline, "same": other} and list(named) == ["lower", "same"]
 
 
 def test_an_exception_of_a_tokenizer_is_raised(pairs):

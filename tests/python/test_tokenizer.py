@@ -78,6 +78,15 @@ def test_tokens_by_name(tokenizer):
     assert "".join(tokenizer.tokenize("Ein Hund.")) == "▁Ein▁Hund."
 
 
+def test_tokenize_gives_the_tokens_of_encode_in_every_mode(tokenizer, german):
+    for line in german[:20]:
+        for options in ({}, {"mode": "greedy"}, {"mode": "dropout", "dropout": 0.4, "seed": 3, "line": 5}):
+            expected = [tokenizer.token(id) for id in tokenizer.encode(line, **options)]
+            assert tokenizer.tokenize(line, **options) == expected
+    drawn = {tuple(tokenizer.tokenize(german[0], mode="dropout", seed=seed)) for seed in range(5)}
+    assert len(drawn) > 1
+
+
 def test_wrong_values_are_errors_that_name_them(tokenizer, tmp_path):
     with pytest.raises(dragoman.InvalidArgumentError, match="there is no token 4000; ids are 0 to 3999"):
         tokenizer.token(4000)

@@ -59,6 +59,19 @@ def test_wrong_options_are_errors_with_their_key(translator):
     assert isinstance(future.exception(), dragoman.Error) and "constraint" in str(future.exception())
 
 
+def test_a_text_that_is_no_str_is_named(translator):
+    with pytest.raises(TypeError, match=r"texts\[1\] is nan of type float; every text must be a str"):
+        translator.translate([SENTENCE, float("nan")])  # a missing value of pandas
+    with pytest.raises(TypeError, match=r"texts\[0\] is None of type NoneType"):
+        translator.translate_n_best(iter([None]))
+    with pytest.raises(TypeError, match="text is nan of type float; it must be a str"):
+        translator.submit(float("nan"))
+    with pytest.raises(TypeError, match="text is 7 of type int; it must be a str, or several"):
+        translator.translate(7)
+    with pytest.raises(TypeError, match=r"texts\[1\] is nan of type float"):
+        list(translator.translate_iterable([SENTENCE, float("nan")]))
+
+
 def test_async_calls_overlap(translator):
     async def both():
         return await asyncio.gather(*(translator.translate_async(SENTENCE) for _ in range(8)))
