@@ -28,8 +28,8 @@ void add_constraints(const Sentence& sentence, std::vector<std::int32_t>& shortl
   shortlist.erase(std::unique(shortlist.begin(), shortlist.end()), shortlist.end());
 }
 
-std::vector<std::int32_t> unmet_constraints(const Sentence& sentence, const LiveHypothesis& hypothesis) {
-  const ConstraintProgress progress(sentence, hypothesis.tokens);
+std::vector<std::int32_t> unmet_constraints(const Sentence& sentence, const std::vector<std::int32_t>& tokens) {
+  const ConstraintProgress progress(sentence, tokens);
   std::vector<std::int32_t> unmet;
   for (std::size_t c = 0; c < sentence.constraints.size(); ++c)
     if (!progress.met(c)) unmet.push_back(static_cast<std::int32_t>(c));
@@ -79,7 +79,8 @@ void ActiveSentence::record(const StepResult& result, std::int32_t first_row, st
     for (std::int64_t i = 0; i < tokens_per_row; ++i) {
       const auto token = static_cast<std::size_t>(first_token + i);
       if (i > 0) {
-        const double forced = i <= state.options->given_tokens ? 0 : result.forced_log_probabilities[token];
+        const bool given = i <= state.options->given_tokens || state.options->prefix_role != PrefixRole::kScored;
+        const double forced = given ? 0 : result.forced_log_probabilities[token];
         hypothesis.token_log_probabilities.push_back(forced);
         hypothesis.log_probability += forced;
       }
@@ -139,23 +140,28 @@ void ActiveSentence::finish(const Advance::Ending& ending) {
   hypothesis.tokens = live.tokens;
   hypothesis.token_log_probabilities = live.token_log_probabilities;
   hypothesis.log_probability = live.log_probability;
-  if (ended) {
+  const bool gets_token = !ended && ending.token >= 0;
+  if (gets_token) hypothesis.tokens.push_back(ending.token);
+  if (ended || gets_token) {
     hypothesis.token_log_probabilities.push_back(ending.log_probability);
     hypothesis.log_probability += ending.log_probability;
   }
+  if (ended) hypothesis.end = ending.token >= 0 ? ending.token : state.spec->end;
   hypothesis.stopped_by = ending.stopped_by;
   hypothesis.steps = state.length;
   hypothesis.origin = live.origin;
-  if (!state.sentence.constraints.empty()) hypothesis.unmet = unmet_constraints(state.sentence, live);
+  if (!state.sentence.constraints.empty()) hypothesis.unmet = unmet_constraints(state.sentence, hypothesis.tokens);
   const std::size_t width = state.sentence.source.size();
   const std::size_t rows = live.attention.empty() ? 0 : hypothesis.token_log_probabilities.size();
   for (std::size_t row = 0; row < rows; ++row) {
     const auto begin = live.attention.begin() + static_cast<std::ptrdiff_t>(row * width);
     hypothesis.alignment.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(width));
   }
-  hypothesis.score = state.options->length_penalty.score(hypothesis.log_probability,
-                                                         static_cast<std::int64_t>(hypothesis.tokens.size()), ended) +
-                     coverage(hypothesis);
+  std::size_t length = hypothesis.tokens.size();
+  if (state.options->prefix_role == PrefixRole::kContext) length -= state.sentence.target_prefix.size();
+  hypothesis.score =
+      state.options->length_penalty.score(hypothesis.log_probability, static_cast<std::int64_t>(length), ended) +
+      coverage(hypothesis);
   ++state.finished_count;
   if (std::vector<double>& scores = state.ended_scores; state.options->length_penalty.stop == StopRule::kOutscored)
     scores.insert(std::upper_bound(scores.begin(), scores.end(), hypothesis.score, std::greater<>()), hypothesis.score);

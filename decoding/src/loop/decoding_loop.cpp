@@ -36,12 +36,20 @@ std::size_t stable_prefix_length(const SentenceState& sentence) {
 
 namespace {
 
+/// Ends all continuations with their tokens.
+void cut_continuations(Advance& advance) {
+  for (const Advance::Continuation& next : advance.continuations)
+    advance.endings.push_back({next.parent, StoppedBy::kLength, next.log_probability, 1, next.token});
+  advance.continuations.clear();
+}
+
 /// Whether the device can choose the continuation of this sentence, and the candidates are all that its step returns.
 bool can_run_ahead(const ActiveSentence& sentence) {
   const Searcher& searcher = *sentence.searcher;
   const bool forced = sentence.fresh() && !sentence.state.sentence.target_prefix.empty();
-  return !forced && searcher.processors.empty() && !searcher.needs.noise && searcher.needs.temperature == 1 &&
-         !needs_alignment(searcher.options()) && searcher.strategy->next_rows(sentence.state) > 0;
+  return !forced && searcher.processors.empty() && searcher.options().ends.empty() && !searcher.needs.noise &&
+         searcher.needs.temperature == 1 && !needs_alignment(searcher.options()) &&
+         searcher.strategy->next_rows(sentence.state) > 0;
 }
 
 }  // namespace
@@ -349,6 +357,8 @@ void DecodingLoop::Impl::advance_sentence(ActiveSentence& sentence, const Place&
   advance.clear();
   strategy.advance(sentence.state, found, advance);
   check_advance(sentence);
+  if (sentence.state.options->cut_at_maximum && sentence.state.length + 1 >= sentence.state.maximum_length)
+    cut_continuations(advance);
   sentence.apply(advance);
   if (!sentence.state.live.empty() && strategy.done(sentence.state)) sentence.abandon();
   core::require(!sentence.state.live.empty() || !sentence.state.finished.empty(), ErrorCode::kInternal,
@@ -404,12 +414,13 @@ void DecodingLoop::Impl::check_advance(const ActiveSentence& sentence) const {
                 sentence.maximum_live);
   for (const Advance::Continuation& continuation : advance.continuations)
     core::require(is_parent(continuation.parent) && continuation.token >= 0 &&
-                      continuation.token < state.spec->target_vocabulary && continuation.token != state.spec->end,
+                      continuation.token < state.spec->target_vocabulary && !state.is_end(continuation.token),
                   ErrorCode::kInternal, "the search strategy continues hypothesis {} of {} with token {}",
                   continuation.parent, state.live.size(), continuation.token);
   for (const Advance::Ending& ending : advance.endings)
-    core::require(is_parent(ending.parent), ErrorCode::kInternal, "the search strategy ends hypothesis {} of {}",
-                  ending.parent, state.live.size());
+    core::require(is_parent(ending.parent) && ending.token >= -1 && ending.token < state.spec->target_vocabulary,
+                  ErrorCode::kInternal, "the search strategy ends hypothesis {} of {} with token {}", ending.parent,
+                  state.live.size(), ending.token);
 }
 
 DecodingLoop::DecodingLoop(StepModel& model, SharedSearch usual, const LoopLimits& limits)

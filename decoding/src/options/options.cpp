@@ -62,8 +62,9 @@ auto value_of(const Choices& choices, std::string_view option, std::string_view 
 
 /// Checks combinations of options; the table checks each option alone.
 void check_together(const DecodingOptions& options) {
-  require_value(options.strategy != "beam" || options.n_best <= options.beam_size, "n_best", options.n_best,
-                "at most `beam_size`");
+  const auto most = std::max<std::int64_t>(options.beam_size, std::llround(options.beam_size * options.patience));
+  require_value(options.strategy != "beam" || options.n_best <= most, "n_best", options.n_best,
+                "at most `beam_size`, or `beam_size` times `patience`");
   require_value(options.beam_groups == 1 || options.beam_size % options.beam_groups == 0, "beam_groups",
                 options.beam_groups, "a divisor of `beam_size`");
   require_value(options.strategy != "greedy" || options.n_best == 1, "n_best", options.n_best,
@@ -129,6 +130,10 @@ void check(const DecodingOptions& options, const nn::SequenceSpec& spec) {
                            core::ErrorCode::kInvalidArgument,
                            "suppress_tokens holds {}; it must hold ids from 0 to {}, the target vocabulary", token,
                            spec.target_vocabulary - 1);
+  for (const std::int32_t token : options.ends)
+    core::require(token >= 0 && token < spec.target_vocabulary, core::ErrorCode::kInvalidArgument,
+                  "token {} cannot end translations; the target vocabulary has the ids 0 to {}", token,
+                  spec.target_vocabulary - 1);
 }
 
 void require_all_used(const DecodingOptions& options, const DecodingOptions& usual) {
@@ -156,8 +161,9 @@ std::int32_t maximum_target_length(const DecodingOptions& options, const nn::Seq
   const double wanted = options.maximum_length > 0
                             ? options.maximum_length
                             : std::floor(options.maximum_length_factor * source_length) + options.maximum_length_offset;
-  // The decoder also reads the decoder start, so it has one input more than the target has tokens.
-  const double model_limit = spec.maximum_target_length - 1;
+  // The decoder also reads the decoder start, so it has one input more than the target has tokens. It does not read the
+  // token that cuts a target.
+  const double model_limit = spec.maximum_target_length - (options.cut_at_maximum ? 0 : 1);
   return static_cast<std::int32_t>(std::min(wanted, model_limit));
 }
 

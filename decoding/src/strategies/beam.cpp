@@ -110,17 +110,23 @@ class Beam final : public SearchStrategy {
   /// An ordinary step: ends among the first `width` choices end their hypotheses. The other choices survive, up to the
   /// size of the beam.
   void take(const SentenceState& state, const Candidates& candidates, std::int32_t width, Advance& result) const {
-    const bool refill = rules_.ended_place == EndedPlace::kRefilled;
+    const bool is_last = state.options->cut_at_maximum && state.length + 1 == state.maximum_length;
+    const bool refill = rules_.ended_place == EndedPlace::kRefilled && !is_last;
+    // CTranslate2 gives other ends of this step a hopeless place in the beam, which is left vacant here.
+    const bool one_end = state.options->prefix_role == PrefixRole::kGiven && state.length > 0 &&
+                         state.length == static_cast<std::int32_t>(state.sentence.target_prefix.size());
     for (std::int32_t i = 0; i < static_cast<std::int32_t>(choices_.size()); ++i) {
       if (i >= width && !refill) break;
       const Choice& choice = choices_[static_cast<std::size_t>(i)];
       const std::int32_t token = candidates.token(choice.parent, choice.rank);
       const double log_probability = candidates.log_probability(choice.parent, choice.rank);
-      if (token != state.spec->end)
+      if (!state.is_end(token))
         result.continuations.push_back({choice.parent, token, log_probability});
+      else if (one_end && i > 0)
+        --width;
       else if (i < width)
-        result.endings.push_back({choice.parent, StoppedBy::kEnd, log_probability, i});
-      if (static_cast<std::int32_t>(result.continuations.size()) == width) break;
+        result.endings.push_back({choice.parent, StoppedBy::kEnd, log_probability, i, token});
+      if (static_cast<std::int32_t>(result.continuations.size()) >= width) break;
     }
   }
 
@@ -129,10 +135,11 @@ class Beam final : public SearchStrategy {
     ended_.assign(state.live.size(), false);
     for (std::int32_t i = 0; i < static_cast<std::int32_t>(choices_.size()) && i < width; ++i) {
       const Choice& choice = choices_[static_cast<std::size_t>(i)];
-      if (candidates.token(choice.parent, choice.rank) != state.spec->end) continue;
+      const std::int32_t token = candidates.token(choice.parent, choice.rank);
+      if (!state.is_end(token)) continue;
       ended_[static_cast<std::size_t>(choice.parent)] = true;
       result.endings.push_back(
-          {choice.parent, StoppedBy::kEnd, candidates.log_probability(choice.parent, choice.rank), i});
+          {choice.parent, StoppedBy::kEnd, candidates.log_probability(choice.parent, choice.rank), i, token});
     }
     for (std::size_t parent = 0; parent < state.live.size(); ++parent)
       if (!ended_[parent]) result.endings.push_back({static_cast<std::int32_t>(parent), StoppedBy::kLength, 0, 1});

@@ -72,7 +72,7 @@ void ConstrainedBeam::offer(const SentenceState& state, std::int32_t parent, std
                             double log_probability) {
   if (!(log_probability > -std::numeric_limits<double>::infinity())) return;
   const auto& [progress, hopeless] = parents_[static_cast<std::size_t>(parent)];
-  const bool ends = token == state.spec->end;
+  const bool ends = state.is_end(token);
   if (ends && progress.remaining() > 0 && !hopeless) return;
   if (!ends && state.length == state.maximum_length) return;
   const std::int32_t remaining = ends ? progress.remaining() : progress.remaining_after(token);
@@ -115,7 +115,8 @@ std::int32_t ConstrainedBeam::take(std::int32_t places, const IsIn& in, Advance&
     ++seen;
     if (choice.ends && seen > places) continue;
     choice.taken = true;
-    if (choice.ends) result.endings.push_back({choice.parent, StoppedBy::kEnd, choice.log_probability, 1});
+    if (choice.ends)
+      result.endings.push_back({choice.parent, StoppedBy::kEnd, choice.log_probability, 1, choice.token});
     filled += choice.ends && refill ? 0 : 1;
   }
   return filled;
@@ -133,7 +134,7 @@ void ConstrainedBeam::end_all(const SentenceState& state, Advance& result) const
     if (end == choices_.end())
       result.endings.push_back({parent, StoppedBy::kLength, 0, 1});
     else
-      result.endings.push_back({parent, StoppedBy::kEnd, end->log_probability, 1});
+      result.endings.push_back({parent, StoppedBy::kEnd, end->log_probability, 1, end->token});
   }
 }
 

@@ -138,10 +138,10 @@ class DiverseBeam final : public SearchStrategy {
     for (std::int32_t i = 0; i < static_cast<std::int32_t>(choices_.size()) && living < width; ++i) {
       if (i >= width && !refill) break;
       const Choice& choice = choices_[static_cast<std::size_t>(i)];
-      const bool ends = choice.token == state.spec->end;
+      const bool ends = state.is_end(choice.token);
       if (ends && i >= width) continue;
       if (ends)
-        result.endings.push_back({choice.parent, StoppedBy::kEnd, choice.log_probability, 1});
+        result.endings.push_back({choice.parent, StoppedBy::kEnd, choice.log_probability, 1, choice.token});
       else
         result.continuations.push_back({choice.parent, choice.token, choice.log_probability});
       living += ends ? 0 : 1;
@@ -154,13 +154,12 @@ class DiverseBeam final : public SearchStrategy {
     const auto last = first + std::min<std::ptrdiff_t>(width, std::ssize(choices_));
     for (std::int32_t parent = 0; parent < static_cast<std::int32_t>(state.live.size()); ++parent) {
       if (state.live[static_cast<std::size_t>(parent)].origin != group) continue;
-      const auto end = std::find_if(first, last, [&](const Choice& choice) {
-        return choice.parent == parent && choice.token == state.spec->end;
-      });
+      const auto end = std::find_if(
+          first, last, [&](const Choice& choice) { return choice.parent == parent && state.is_end(choice.token); });
       if (end == last)
         result.endings.push_back({parent, StoppedBy::kLength, 0, 1});
       else
-        result.endings.push_back({parent, StoppedBy::kEnd, end->log_probability, 1});
+        result.endings.push_back({parent, StoppedBy::kEnd, end->log_probability, 1, end->token});
     }
   }
 

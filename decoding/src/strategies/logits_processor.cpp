@@ -17,7 +17,9 @@ class MinimumLength final : public LogitsProcessor {
     const auto source = static_cast<std::int32_t>(state.sentence.source.size()) - 1;
     // A minimum above the maximum length must not prevent a hypothesis from ending at the maximum.
     const std::int32_t minimum = std::min(minimum_target_length(*state.options, source), state.maximum_length);
-    if (static_cast<std::int32_t>(hypothesis.tokens.size()) < minimum) edits.suppress(state.spec->end);
+    if (static_cast<std::int32_t>(hypothesis.tokens.size()) >= minimum) return;
+    if (state.options->ends.empty()) edits.suppress(state.spec->end);
+    for (const std::int32_t end : state.options->ends) edits.suppress(end);
   }
 };
 

@@ -31,8 +31,8 @@ class Sampling final : public SearchStrategy {
       const std::int32_t token = candidates.token(row, rank);
       const double log_probability = candidates.log_probability(row, rank);
       const bool possible = log_probability > -std::numeric_limits<double>::infinity();
-      if (possible && token == state.spec->end)
-        result.endings.push_back({row, StoppedBy::kEnd, log_probability, 0});
+      if (possible && state.is_end(token))
+        result.endings.push_back({row, StoppedBy::kEnd, log_probability, 0, token});
       else if (!possible || state.length == state.maximum_length)
         result.endings.push_back({row, StoppedBy::kLength, 0, 0});
       else

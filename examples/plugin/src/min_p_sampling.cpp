@@ -28,7 +28,7 @@ class MinPSampling final : public decoding::SearchStrategy {
     const std::int64_t rank = draw(state, candidates);
     const std::int32_t token = candidates.token(0, rank);
     const double log_probability = candidates.log_probability(0, rank);
-    if (token == state.spec->end)
+    if (state.is_end(token))
       result.endings.push_back({0, decoding::StoppedBy::kEnd, log_probability, static_cast<std::int32_t>(rank)});
     else if (state.length == state.maximum_length)
       result.endings.push_back({0, decoding::StoppedBy::kLength, log_probability, 0});

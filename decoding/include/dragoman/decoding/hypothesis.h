@@ -27,6 +27,8 @@ struct Hypothesis {
   /// Otherwise empty.
   std::vector<std::vector<float>> alignment{};
   StoppedBy stopped_by = StoppedBy::kEnd;
+  /// The token that ended the hypothesis; -1 if none did.
+  std::int32_t end = -1;
   /// The number of steps that the hypothesis took; breaks ties.
   std::int32_t steps = 0;
   /// The index of the initial hypothesis that this one descends from: the number of the sample, or of the group in a

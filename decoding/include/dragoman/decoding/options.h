@@ -24,6 +24,14 @@ struct SamplingOptions {
 };
 inline constexpr std::int32_t kNucleusLimit = 1024;
 
+/// How the target prefix of a sentence counts in the scores of its hypotheses.
+enum class PrefixRole : std::uint8_t {
+  kScored,  ///< its log probabilities and its tokens count, as those of every other token
+  kGiven,  ///< its log probabilities count as 0, but its tokens count towards lengths. In the first step after it, only
+           ///< the best candidate may be an end (CTranslate2)
+  kContext,  ///< neither counts: the translation begins after it
+};
+
 /// The resolved options of a search, which strategies see: every option has a value. resolve() computes them from the
 /// settings of all sources. The initial values here are the program's defaults, which search_table() shows. Lengths
 /// count tokens without the closing end, for source and target.
@@ -31,8 +39,8 @@ struct DecodingOptions {
   /// "beam", "greedy", "sampling", or the name of a registered strategy.
   std::string strategy = "beam";
   std::int32_t beam_size = 4;
-  /// The number of hypotheses to return: at most beam_size with beam, 1 with greedy, any number of independent samples
-  /// with sampling.
+  /// The number of hypotheses to return: with beam at most beam_size, or beam_size * patience if that is larger; 1 with
+  /// greedy; any number of independent samples with sampling.
   std::int32_t n_best = 1;
   /// The default divides by the length, including the end. Of the presets without a tuned parameter, it loses least
   /// quality at larger beam sizes.
@@ -71,6 +79,13 @@ struct DecodingOptions {
   /// The number of tokens at the beginning of a target prefix that are tags, such as language tags. They count towards
   /// lengths, and their log probability counts as 0.
   std::int32_t given_tokens = 0;
+  PrefixRole prefix_role = PrefixRole::kScored;
+  /// Whether a token that makes a hypothesis reach the longest target also cuts it. Otherwise the hypothesis has one
+  /// more step, in which it may end. With an ordinary beam, only the first beam_size candidates of the last step count.
+  bool cut_at_maximum = false;
+  /// The tokens that end a hypothesis, in place of the model's end. Empty: the model's end. For beam, greedy and
+  /// sampling.
+  std::vector<std::int32_t> ends{};
 
   SamplingOptions sampling{};
   MbrOptions mbr{};

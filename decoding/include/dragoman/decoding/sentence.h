@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <any>
 #include <cstdint>
 #include <memory>
@@ -68,6 +69,12 @@ struct SentenceState {
   bool best_ended = false;
   /// Memory for the strategy's use.
   std::any memory{};
+
+  /// Returns whether a token ends a hypothesis.
+  bool is_end(std::int32_t token) const {
+    if (options->ends.empty()) return token == spec->end;
+    return std::find(options->ends.begin(), options->ends.end(), token) != options->ends.end();
+  }
 };
 
 }  // namespace dragoman::decoding

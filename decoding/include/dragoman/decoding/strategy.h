@@ -41,8 +41,11 @@ struct Advance {
   struct Ending {
     std::int32_t parent;
     StoppedBy stopped_by;
-    double log_probability;  ///< of the end; unused if the hypothesis was cut
+    double log_probability;  ///< of `token`; unused if the hypothesis was cut without one
     std::int32_t rank;       ///< 0 if the end was the best candidate of the step
+    /// The end that was chosen; -1: the model's. For a hypothesis that is cut: the last token that it gets, of that log
+    /// probability; -1: none.
+    std::int32_t token = -1;
   };
   /// The next `live` hypotheses, in this order. The sentence's maximum_length must allow all of them.
   std::vector<Continuation> continuations{};
@@ -71,7 +74,7 @@ struct StepNeeds {
 ///       std::int32_t maximum_live() const override { return 1; }
 ///       void advance(SentenceState& state, const Candidates& best, Advance& result) override {
 ///         const double log_probability = best.log_probability(0, 0);
-///         if (best.token(0, 0) == state.spec->end)
+///         if (state.is_end(best.token(0, 0)))
 ///           result.endings.push_back({0, StoppedBy::kEnd, log_probability, 0});
 ///         else if (state.length == state.maximum_length)
 ///           result.endings.push_back({0, StoppedBy::kLength, 0, 0});

@@ -1,0 +1,164 @@
+#include "table_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace dragoman::decoding {
+namespace {
+
+using testing::random_sentences;
+using testing::TableModel;
+using Tokens = std::vector<std::int32_t>;
+
+constexpr std::int32_t kVocabulary = 6;
+constexpr std::int32_t kEnd = TableModel::kEnd;
+
+struct Complete {
+  Tokens tokens;
+  double score = 0;
+};
+
+/// All translations of a search that cuts at `longest` tokens, best first, listed without a search.
+std::vector<Complete> list_all(const TableModel& model, const Tokens& source, std::size_t longest, double alpha) {
+  std::vector<Complete> found;
+  const std::function<void(const Tokens&, double)> visit = [&](const Tokens& tokens, double sum) {
+    const auto next = model.distribution(source, tokens);
+    const double length = std::pow(static_cast<double>(tokens.size() + 1), alpha);
+    for (std::int32_t token = 0; token < kVocabulary; ++token) {
+      const double total = sum + next[static_cast<std::size_t>(token)];
+      Tokens longer = tokens;
+      if (token != kEnd) longer.push_back(token);
+      if (token == kEnd || longer.size() == longest)
+        found.push_back({longer, total / length});
+      else
+        visit(longer, total);
+    }
+  };
+  visit({}, 0);
+  std::ranges::sort(found, std::greater<>(), &Complete::score);
+  return found;
+}
+
+TEST(CutAtMaximum, EqualsAListOfAllTranslations) {
+  constexpr std::int32_t kLongest = 3;
+  TableModel model({.vocabulary = kVocabulary});
+  const auto sentences = random_sentences(6, 5);
+  const auto found = decode_all(model, sentences,
+                                {.beam_size = 1000,
+                                 .n_best = 5,
+                                 .length_penalty = LengthPenalty::ct2(0.7),
+                                 .maximum_length = kLongest,
+                                 .cut_at_maximum = true});
+  for (std::size_t i = 0; i < sentences.size(); ++i) {
+    const auto all = list_all(model, sentences[i].source, kLongest, 0.7);
+    ASSERT_EQ(found[i].size(), 5U);
+    for (std::size_t n = 0; n < found[i].size(); ++n) {
+      EXPECT_EQ(found[i][n].tokens, all[n].tokens);
+      EXPECT_NEAR(found[i][n].score, all[n].score, 1e-12);
+      const bool cut = found[i][n].stopped_by == StoppedBy::kLength;
+      EXPECT_EQ(found[i][n].end, cut ? -1 : kEnd);
+      EXPECT_EQ(found[i][n].token_log_probabilities.size(), all[n].tokens.size() + (cut ? 0 : 1));
+    }
+  }
+}
+
+TEST(CutAtMaximum, GreedyAndSamplesTakeNoFurtherStep) {
+  TableModel model({.vocabulary = kVocabulary, .end_bias = -3});
+  const auto sentences = random_sentences(10, 5);
+  for (const char* strategy : {"greedy", "sampling"}) {
+    DecodingOptions options{.strategy = strategy, .maximum_length = 4};
+    const auto with_end = decode_all(model, sentences, options);
+    options.cut_at_maximum = true;
+    const auto cut = decode_all(model, sentences, options);
+    int longest = 0;
+    for (std::size_t i = 0; i < sentences.size(); ++i) {
+      EXPECT_EQ(cut[i][0].tokens, with_end[i][0].tokens);
+      if (cut[i][0].tokens.size() < 4) continue;
+      ++longest;
+      EXPECT_EQ(cut[i][0].stopped_by, StoppedBy::kLength);
+      EXPECT_EQ(cut[i][0].token_log_probabilities.size(), 4U);
+    }
+    EXPECT_GT(longest, 3) << strategy;
+  }
+}
+
+class Prefixes : public ::testing::Test {
+ protected:
+  Prefixes() {
+    for (Sentence& sentence : sentences_) sentence.target_prefix = {3, 4};
+  }
+  std::vector<std::vector<Hypothesis>> search(PrefixRole role, double alpha) {
+    return decode_all(model_, sentences_,
+                      {.beam_size = 3, .n_best = 3, .length_penalty = LengthPenalty::ct2(alpha), .prefix_role = role});
+  }
+
+  TableModel model_{{.vocabulary = kVocabulary, .end_bias = 1}};
+  std::vector<Sentence> sentences_ = random_sentences(40, 5);
+};
+
+TEST_F(Prefixes, CountAsTheirRoleSays) {
+  for (const PrefixRole role : {PrefixRole::kScored, PrefixRole::kGiven, PrefixRole::kContext}) {
+    const auto found = search(role, 1);
+    for (std::size_t i = 0; i < sentences_.size(); ++i)
+      for (const Hypothesis& hypothesis : found[i]) {
+        double sum = 0;
+        for (std::size_t t = 0; t <= hypothesis.tokens.size(); ++t) {
+          if (t == hypothesis.tokens.size() && hypothesis.end < 0) continue;
+          const auto next = model_.distribution(
+              sentences_[i].source, {hypothesis.tokens.begin(), hypothesis.tokens.begin() + static_cast<long>(t)});
+          const std::int32_t token = t == hypothesis.tokens.size() ? hypothesis.end : hypothesis.tokens[t];
+          const double expected = t < 2 && role != PrefixRole::kScored ? 0 : next[static_cast<std::size_t>(token)];
+          EXPECT_NEAR(hypothesis.token_log_probabilities[t], expected, 1e-12);
+          sum += expected;
+        }
+        const double length = static_cast<double>(hypothesis.token_log_probabilities.size());
+        EXPECT_NEAR(hypothesis.score, sum / (role == PrefixRole::kContext ? length - 2 : length), 1e-12);
+      }
+  }
+}
+
+TEST_F(Prefixes, EndAtOnceOnlyAsTheBestCandidate) {
+  int others = 0;
+  const auto context = search(PrefixRole::kContext, 0);
+  const auto given = search(PrefixRole::kGiven, 0);
+  for (std::size_t i = 0; i < sentences_.size(); ++i) {
+    const auto next = model_.distribution(sentences_[i].source, {3, 4});
+    const bool is_best = std::ranges::max_element(next) - next.begin() == kEnd;
+    const auto ends_at_once = [](const std::vector<Hypothesis>& all) {
+      return std::ranges::any_of(all, [](const Hypothesis& h) { return h.tokens.size() == 2; });
+    };
+    EXPECT_TRUE(is_best || !ends_at_once(given[i]));
+    others += !is_best && ends_at_once(context[i]) ? 1 : 0;
+  }
+  EXPECT_GT(others, 3);
+}
+
+TEST(Ends, ReplaceTheEndOfTheModel) {
+  TableModel model({.vocabulary = kVocabulary, .end_bias = 1});
+  const auto sentences = random_sentences(20, 5);
+  int inside = 0;
+  for (const char* strategy : {"greedy", "beam", "sampling"})
+    for (const auto& results : decode_all(
+             model, sentences, {.strategy = strategy, .minimum_length = 2, .maximum_length = 12, .ends = {3, 4}})) {
+      const Hypothesis& best = results.front();
+      EXPECT_EQ(std::ranges::count(best.tokens, 3) + std::ranges::count(best.tokens, 4), 0);
+      EXPECT_GE(best.tokens.size(), 2U);
+      inside += std::ranges::count(best.tokens, kEnd) > 0 ? 1 : 0;
+      if (best.stopped_by != StoppedBy::kEnd) continue;
+      EXPECT_TRUE(best.end == 3 || best.end == 4);
+    }
+  EXPECT_GT(inside, 5);
+}
+
+TEST(Patience, AllowsMoreResultsThanTheBeamIsWide) {
+  TableModel model({.vocabulary = kVocabulary, .end_bias = 1});
+  const auto found = decode_all(model, random_sentences(5, 5), {.beam_size = 4, .n_best = 8, .patience = 2});
+  for (const auto& results : found) EXPECT_EQ(results.size(), 8U);
+}
+
+}  // namespace
+}  // namespace dragoman::decoding
