@@ -188,7 +188,8 @@ void write_lists(const ExportedModel& exported, const TransformerShape& shape, c
 /// Returns whether each source starts with the begin token. CTranslate2's models do not define other tokens around
 /// sentences.
 bool begins_sources(const ExportedModel& exported) {
-  const formats::SequenceTags& tags = exported.config->languages.always;
+  formats::SequenceTags tags = exported.config->languages.always;
+  tags.source_end = true;
   if (tags.empty()) return false;
   if (tags != formats::SequenceTags{.source_prefix = {exported.model->spec().begin}})
     refuse_export(exported, kCtranslate2Format,
@@ -202,7 +203,7 @@ void write_config(const ExportedModel& exported, const TransformerShape& shape, 
   const std::int32_t begin =
       shape.zero_start && sequences.begin == sequences.decoder_start ? sequences.end : sequences.begin;
   const core::Json config = {{"add_source_bos", begins_sources(exported)},
-                             {"add_source_eos", true},
+                             {"add_source_eos", exported.config->languages.always.source_end},
                              {"bos_token", piece(begin)},
                              {"decoder_start_token", piece(shape.zero_start ? sequences.end : sequences.decoder_start)},
                              {"eos_token", piece(sequences.end)},

@@ -397,7 +397,6 @@ class Folder {
     sequences.end = target_->id(tokens_.end, "end");
     sequences.unknown = target_->id(tokens_.unknown, "unknown piece");
     source_->id(tokens_.end, "end");
-    require_source_shape();
     if (shape_.zero_start) {
       core::require(start_option_.empty(), ErrorCode::kInvalidArgument,
                     "{}: decoder_start: translations begin with zeros (start_from_zero_embedding) and no token; leave "
@@ -434,11 +433,9 @@ class Folder {
     if (tying == Tying::kSourceTarget) tying = Tying::kNone;
   }
 
-  /// Sources in Dragoman end in `end`.
-  void require_source_shape() const {
-    if (!tokens_.source_end && !shape_.zero_start && tokens_.decoder_start == "<s>")
-      refuse("sources do not end in {}, as models of OpenNMT-py do it; here they always do", Quoted{tokens_.end});
-  }
+  /// Returns whether sources end in `end`. The users of most models add it to the tokens that they pass to CTranslate2;
+  /// its absence is part of the model only if translations begin with "<s>", as in models of OpenNMT-py.
+  bool ends_sources() const { return tokens_.source_end || shape_.zero_start || tokens_.decoder_start != "<s>"; }
 
   tokenizer::TokenizerSpec tokenizer(const path& file, const Vocabulary& vocabulary, bool with_start) const {
     SpecialPieces special = special_;
@@ -461,6 +458,7 @@ class Folder {
     }
     if (tokens_.source_begin)
       contents.config.languages.always.source_prefix = {source_->id(tokens_.begin, "first token of sources")};
+    contents.config.languages.always.source_end = ends_sources();
     contents.card = fmt::format("Imported from the CTranslate2 model {}.\n", folder_.filename().string());
     return contents;
   }

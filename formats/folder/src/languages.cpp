@@ -122,7 +122,7 @@ LanguageTable read_language_table(const Json& json, const nn::SequenceSpec& sequ
   LanguageTable table;
   core::OptionReader always = options.child("always");
   table.always = {source_ids(always, "source_prefix"), source_ids(always, "source_suffix"),
-                  target_ids(always, "target_prefix")};
+                  target_ids(always, "target_prefix"), always.get("source_end", true)};
   always.finish();
   if (options.has("table")) {
     const Json& languages = options.subtree("table");
@@ -151,6 +151,7 @@ Json to_json(const LanguageTable& table) {
   put_ids(always, "source_prefix", table.always.source_prefix);
   put_ids(always, "source_suffix", table.always.source_suffix);
   put_ids(always, "target_prefix", table.always.target_prefix);
+  if (!table.always.source_end) always["source_end"] = false;
   if (!always.empty()) json["always"] = std::move(always);
   if (!table.source_language.empty()) json["source"] = table.source_language;
   if (!table.target_language.empty()) json["target"] = table.target_language;

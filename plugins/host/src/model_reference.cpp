@@ -111,7 +111,7 @@ std::vector<ReferenceSentence> draw_reference_sentences(const nn::Seq2SeqModel& 
     const std::uint64_t stream = 2 * sentences.size();
     sentences.push_back(
         {.source = joined(tags.source_prefix, draw_tokens(source_tokens, std::min(length, source_room), stream),
-                          std::vector{spec.end}, tags.source_suffix),
+                          std::vector<std::int32_t>(tags.source_end ? 1 : 0, spec.end), tags.source_suffix),
          .target = joined(tags.target_prefix, draw_tokens(target_tokens, std::min(length, target_room), stream + 1)),
          .tags = static_cast<std::int32_t>(tags.target_prefix.size())});
   }

@@ -51,7 +51,8 @@ TEST_P(Ctranslate2Models, ScoreAsTheLibraryDoes) {
   LargestError largest;
   for (const core::Json& c : cases_) {
     std::vector<std::int32_t> source = ids_of(*model_.loaded().source_tokenizer, c["source"], sequences().unknown);
-    if (source.back() != sequences().end) source.push_back(sequences().end);
+    const bool ends = model_.loaded().config.languages.always.source_end;
+    if (ends && source.back() != sequences().end) source.push_back(sequences().end);
     const auto target = ids_of(*model_.loaded().target_tokenizer, c["target"], sequences().unknown);
     const auto found = model_.log_probabilities(source, target);
     const auto expected = c["log_probabilities"].get<std::vector<double>>();
@@ -100,7 +101,7 @@ TEST_P(Ctranslate2Models, KnowTheirText) {
 INSTANTIATE_TEST_SUITE_P(Golden, Ctranslate2Models,
                          ::testing::Values("opus-float32", "opus-bfloat16", "opus-int16", "opus-int8",
                                            "opus-int8_float16", "marian", "specification", "sides", "unknown-last",
-                                           "equal-tables", "old-1"),
+                                           "equal-tables", "no-source-end", "old-1"),
                          dragoman::testing::kParameterName);
 
 TEST(Ctranslate2, OldVersionsHaveTheSameWeights) {
@@ -247,6 +248,22 @@ TEST_F(ChangedFolder, KeepsASourceThatBegins) {
   change_config("add_source_bos", true);
   const ImportedModel model(host_, folder_);
   EXPECT_EQ(model.loaded().config.languages.always.source_prefix, std::vector<std::int32_t>{1});
+}
+
+TEST(Ctranslate2, KeepsSourcesWithoutAnEnd) {
+  plugins::Host host;
+  const testing::TemporaryFolder scratch;
+  const ImportedModel model(host, ctranslate2_golden("no-source-end"));
+  EXPECT_FALSE(model.loaded().config.languages.always.source_end);
+  plugins::export_model(model.folder(), scratch / "exported", "ctranslate2", host);
+  EXPECT_EQ(core::load_json((scratch / "exported/config.json").string())["add_source_eos"], false);
+  EXPECT_FALSE(ImportedModel(host, scratch / "exported").loaded().config.languages.always.source_end);
+}
+
+/// Users of such models write the end themselves, and it belongs to every source here.
+TEST_F(ChangedFolder, AnEndThatUsersWriteBelongsToTheModel) {
+  change_config("add_source_eos", false);  // translations begin with </s>
+  EXPECT_TRUE(ImportedModel(host_, folder_).loaded().config.languages.always.source_end);
 }
 
 TEST_F(ChangedFolder, VocabulariesMustFit) {

@@ -52,6 +52,16 @@ TEST(LanguageTable, PutsTagsInTheirOrder) {
   EXPECT_EQ(table_of(kTable).tokens_of_target(), 2);
 }
 
+TEST(LanguageTable, StoresThatSourcesHaveNoEnd) {
+  EXPECT_TRUE(table_of(kTable).always.source_end);
+  EXPECT_FALSE(to_json(table_of(kTable))["always"].contains("source_end"));
+  const LanguageTable without = table_of({{"always", {{"source_end", false}}}});
+  EXPECT_FALSE(without.always.source_end);
+  EXPECT_FALSE(without.empty());
+  EXPECT_EQ(table_of(to_json(without)), without);
+  EXPECT_FALSE(without.tags("", "").source_end);
+}
+
 TEST(LanguageTable, SaysWhichLanguagesThereAre) {
   const LanguageTable table = table_of(kTable);
   EXPECT_THAT(refusal(table, "", ""), HasSubstr("must be told the one of the target: target_language, a code"));

@@ -5,6 +5,7 @@
   sides         <unk>, <s> and </s> have other ids in the source's vocabulary than in the target's
   unknown-last  OpenNMT-tf's order: <unk> is the last piece of each side, and the target has more pieces
   equal-tables  one table for both sides, whose rows are of other pieces on each side
+  no-source-end sources have no end, as in models of OpenNMT-py
   old-1         the binary version 1, whose arrays have the names of OpenNMT-tf's variables
 """
 import json
@@ -140,6 +141,11 @@ def main():
 
     source, target = ["<s>", "</s>", "<unk>"] + words("w", 12), ["<unk>", "</s>", "<s>"] + words("v", 12)
     expected["equal-tables"] = expectation(save("equal-tables", make_spec(source, target, 7, equal_tables=True)), sources, target)
+
+    source, target = ["<unk>", "<s>", "</s>"] + words("w", 10), ["<unk>", "<s>", "</s>"] + words("v", 12)
+    spec = make_spec(source, target, 10)
+    spec.config.add_source_eos = False
+    expected["no-source-end"] = expectation(save("no-source-end", spec), sources, target)
 
     source, target = ["<blank>", "<s>", "</s>"] + words("w", 9) + ["<unk>"], ["<blank>", "<s>", "</s>"] + words("v", 11) + ["<unk>"]
     expected["old-1"] = expectation(save_old("old-1", make_spec(source, target, 6), source, target), sources, target)

@@ -35,7 +35,7 @@ EncodingMode mode_of(const CorpusOptions& options) {
 std::vector<std::int32_t> framed(std::vector<std::int32_t> ids, const SequenceFrame& frame) {
   if (ids.empty()) return ids;
   ids.insert(ids.begin(), frame.prefix.begin(), frame.prefix.end());
-  ids.push_back(frame.end);
+  if (frame.end) ids.push_back(*frame.end);
   ids.insert(ids.end(), frame.suffix.begin(), frame.suffix.end());
   return ids;
 }
@@ -104,7 +104,8 @@ PairSequences PairEncoder::encode(const PairLines& lines, std::size_t text, cons
                                   const EncodeOptions& target_options) const {
   if (core::is_blank(lines.source) || core::is_blank(lines.target)) return {};
   const formats::SequenceTags& tags = tags_of(text);
-  const SequenceFrame source_frame{tags.source_prefix, options_.end, tags.source_suffix};
+  const SequenceFrame source_frame{tags.source_prefix, tags.source_end ? std::optional(options_.end) : std::nullopt,
+                                   tags.source_suffix};
   const SequenceFrame target_frame{tags.target_prefix, options_.end, {}};
   if (!lines.alignment)
     return {.source = framed(tokenizers_.source->encode(lines.source, source_options), source_frame),

@@ -28,7 +28,7 @@ struct PairSequences {
 /// The tokens before and after the tokens of a line.
 struct SequenceFrame {
   std::span<const std::int32_t> prefix;
-  std::int32_t end;
+  std::optional<std::int32_t> end;
   std::span<const std::int32_t> suffix;
 };
 

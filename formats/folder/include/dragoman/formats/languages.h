@@ -16,8 +16,13 @@ struct SequenceTags {
   std::vector<std::int32_t> source_prefix{};
   std::vector<std::int32_t> source_suffix{};  ///< after the closing end
   std::vector<std::int32_t> target_prefix{};  ///< the first tokens of every translation
+  /// Whether sources have a closing end. Those of OpenNMT-py's models have none.
+  bool source_end = true;
 
-  bool empty() const noexcept { return source_prefix.empty() && source_suffix.empty() && target_prefix.empty(); }
+  /// Returns whether sentences have no tokens but their own and the ends.
+  bool empty() const noexcept {
+    return source_end && source_prefix.empty() && source_suffix.empty() && target_prefix.empty();
+  }
   /// Returns the number of tags of the source, without its tokens and the end.
   std::size_t of_source() const noexcept { return source_prefix.size() + source_suffix.size(); }
   bool operator==(const SequenceTags&) const = default;
