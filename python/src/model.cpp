@@ -3,12 +3,10 @@
 #include "errors.h"
 #include "parts.h"
 #include "search.h"
+#include "unfinished.h"
 #include "with_threads.h"
 
-#include <condition_variable>
 #include <filesystem>
-#include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -101,44 +99,6 @@ Request to_request(const std::string& source_language, const std::string& target
           .constraints = constraints,
           .input_pieces = input_tokens,
           .output_pieces = output_tokens};
-}
-
-/// The submitted texts that are not finished. At the end of the interpreter they are stopped and waited for, since
-/// their threads call Python.
-class Unfinished {
- public:
-  std::uint64_t add(const std::stop_source& stop) {
-    const std::lock_guard lock(mutex_);
-    core::require(!closed_, ErrorCode::kInterrupted, "the interpreter is ending");
-    stops_.emplace(++last_, stop);
-    return last_;
-  }
-  void remove(std::uint64_t key) {
-    const std::lock_guard lock(mutex_);
-    stops_.erase(key);
-    changed_.notify_all();
-  }
-  void close() {
-    std::unique_lock lock(mutex_);
-    closed_ = true;
-    for (const auto& [key, stop] : stops_) stop.request_stop();
-    changed_.wait(lock, [&] { return stops_.empty(); });
-  }
-  void forget() {  // in the child of a fork, where nobody finishes them
-    new (this) Unfinished();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<std::uint64_t, std::stop_source> stops_;
-  std::uint64_t last_ = 0;
-  bool closed_ = false;
-};
-
-Unfinished& unfinished() {
-  static auto* const all = new Unfinished;
-  return *all;
 }
 
 /// Stops one submitted text.

@@ -16,6 +16,7 @@ NB_MODULE(_core, module) {
   add_learning(module);
   add_model(module);
   add_services(module);
+  add_tokens(module);
   add_training(module);
   add_evaluation(module);
   add_files(module);

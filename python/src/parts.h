@@ -9,6 +9,7 @@ void add_tokenizer(nanobind::module_& module);
 void add_learning(nanobind::module_& module);
 void add_model(nanobind::module_& module);
 void add_services(nanobind::module_& module);
+void add_tokens(nanobind::module_& module);
 void add_training(nanobind::module_& module);
 void add_evaluation(nanobind::module_& module);
 void add_files(nanobind::module_& module);
