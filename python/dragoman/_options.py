@@ -132,6 +132,7 @@ class LearnUnigramOptions(LearnOptions, total=False):
     split_scripts: bool
     split_numbers: bool
     split_whitespace: bool
+    whitespace_pieces: bool
 
 
 def to_json(options: Mapping[str, Any]) -> str:

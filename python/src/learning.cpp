@@ -1,4 +1,5 @@
 #include "call.h"
+#include "learning_options.h"
 #include "parts.h"
 
 #include <filesystem>
@@ -28,6 +29,12 @@ bool set(std::string_view name, std::string_view key, nb::handle value, Target& 
                        nb::cast<std::string>(value.type().attr("__name__")));
   member = std::move(converted);
   return true;
+}
+
+/// As set(), for bytes.
+bool set_bytes(std::string_view name, std::string_view key, nb::handle value, std::string& member) {
+  if (name == key) member = text_of(value);
+  return name == key;
 }
 
 /// As set(), for a fixed list of names.
@@ -104,6 +111,10 @@ LearnBpeOptions bpe_options(const nb::dict& given) {
   return options;
 }
 
+using Files = std::vector<std::filesystem::path>;
+
+}  // namespace
+
 LearnUnigramOptions unigram_options(const nb::dict& given) {
   LearnUnigramOptions options;
   options.normalization.name = "nmt_nfkc";  // as the command has it
@@ -122,7 +133,9 @@ LearnUnigramOptions unigram_options(const nb::dict& given) {
                        set<bool>(k, "split_numbers", v, options.split_numbers) ||
                        set<bool>(k, "split_digits", v, options.split_digits) ||
                        set<bool>(k, "split_whitespace", v, options.split_whitespace) ||
+                       set<bool>(k, "whitespace_pieces", v, options.whitespace_pieces) ||
                        set<Text>(k, "character_map", v, options.normalization.name) ||
+                       set_bytes(k, "character_map_bytes", v, options.normalization.character_map) ||
                        set<bool>(k, "dummy_prefix", v, options.normalization.dummy_prefix) ||
                        set<bool>(k, "remove_extra_spaces", v, options.normalization.remove_extra_spaces) ||
                        set<bool>(k, "escape_spaces", v, options.normalization.escape_spaces) ||
@@ -134,10 +147,6 @@ LearnUnigramOptions unigram_options(const nb::dict& given) {
   }
   return options;
 }
-
-using Files = std::vector<std::filesystem::path>;
-
-}  // namespace
 
 void add_learning(nb::module_& module) {
   module.def(

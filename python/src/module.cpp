@@ -14,6 +14,7 @@ NB_MODULE(_core, module) {
   register_errors();
   add_tokenizer(module);
   add_learning(module);
+  add_sentencepiece(module);
   add_model(module);
   add_services(module);
   add_tokens(module);

@@ -12,6 +12,7 @@ void add_services(nanobind::module_& module);
 void add_tokens(nanobind::module_& module);
 void add_training(nanobind::module_& module);
 void add_evaluation(nanobind::module_& module);
+void add_sentencepiece(nanobind::module_& module);
 void add_files(nanobind::module_& module);
 void add_extensions(nanobind::module_& module);
 

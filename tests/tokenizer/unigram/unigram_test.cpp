@@ -96,6 +96,30 @@ TEST(Unigram, RefusesContradictions) {
   EXPECT_THAT(testing::error_of([&] { tokenizer.decode(std::vector<std::int32_t>{9}); }), HasSubstr("0 to 8"));
 }
 
+TEST(Unigram, NBestPiecesHaveTextsAndOffsets) {
+  const UnigramTokenizer tokenizer(small_definition());
+  const std::string_view text = " xyab";
+  const auto found = tokenizer.n_best_pieces(text, 2);
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_THAT(found[0].pieces, ElementsAre(TextPiece{8, "\xE2\x96\x81", 1, 1}, TextPiece{0, "xy", 1, 3},
+                                           TextPiece{4, "ab", 3, 5}));
+  EXPECT_EQ(found[1].pieces.size(), 4U);
+  const auto ids = tokenizer.encode_n_best(text, 2);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].score, ids[i].score);
+    for (std::size_t j = 0; j < ids[i].ids.size(); ++j) EXPECT_EQ(found[i].pieces[j].id, ids[i].ids[j]);
+  }
+}
+
+TEST(Unigram, NBestPiecesEndsAtItsDeadlineWithTheBest) {
+  const UnigramTokenizer tokenizer(small_definition());
+  const std::string text(4000, 'a');
+  EXPECT_EQ(tokenizer.n_best_pieces(text, 3).size(), 3U);
+  const auto late = tokenizer.n_best_pieces(text, 3, UnigramTokenizer::Clock::now() - std::chrono::seconds(1));
+  ASSERT_EQ(late.size(), 1U);
+  EXPECT_EQ(late[0].score, tokenizer.encode_n_best(text, 1)[0].score);
+}
+
 TEST(Unigram, NBestOfALongTextIsRefusedBeforeItTakesTheMemory) {
   const UnigramTokenizer tokenizer(small_definition());
   const std::string text(2'000'000, 'a');

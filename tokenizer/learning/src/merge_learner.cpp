@@ -20,8 +20,12 @@ std::size_t count_characters(std::string_view text) {
 
 }  // namespace
 
-MergeLearner::MergeLearner(BpeDefinition& definition, std::size_t wanted_pieces, std::size_t max_piece_length)
-    : definition_(definition), wanted_(wanted_pieces), max_piece_length_(max_piece_length) {
+MergeLearner::MergeLearner(BpeDefinition& definition, std::size_t wanted_pieces, std::size_t max_piece_length,
+                           std::function<bool(std::string_view)> may_be_piece)
+    : definition_(definition),
+      wanted_(wanted_pieces),
+      max_piece_length_(max_piece_length),
+      may_be_piece_(std::move(may_be_piece)) {
   for (std::size_t id = 0; id < definition.pieces.size(); ++id) {
     ids_.emplace(definition.pieces[id], static_cast<std::int32_t>(id));
     reserved_.push_back(definition.byte_fallback() && byte_of_piece(definition.pieces[id]).has_value());
@@ -51,11 +55,12 @@ void MergeLearner::report(const core::ProgressSink& progress, const std::stop_to
 }
 
 /// Returns the piece that a merge produces, which is new or known. Returns -1 if it would spell a special token, a byte
-/// piece or a user symbol, or would be too long.
+/// piece or a user symbol, would be too long, or is excluded by the caller.
 std::int32_t MergeLearner::result_of(const PairStatistics::Pair& pair) {
   std::string text = definition_.pieces[static_cast<std::size_t>(pair.left)] +
                      definition_.pieces[static_cast<std::size_t>(pair.right)];
   if (max_piece_length_ > 0 && count_characters(text) > max_piece_length_) return -1;
+  if (may_be_piece_ && !may_be_piece_(text)) return -1;
   const auto [found, is_new] = ids_.try_emplace(text, static_cast<std::int32_t>(definition_.pieces.size()));
   if (is_new) definition_.pieces.push_back(std::move(text));
   const auto id = static_cast<std::size_t>(found->second);

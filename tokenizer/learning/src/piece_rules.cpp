@@ -1,6 +1,6 @@
 #include "piece_rules.h"
 
-#include <optional>
+#include <algorithm>
 
 #include <unicode/uscript.h>
 
@@ -11,6 +11,8 @@ namespace {
 
 /// The long vowel mark, which both Hiragana and Katakana use.
 constexpr char32_t kProlongedSound = 0x30FC;
+/// No value of UScriptCode.
+constexpr std::int32_t kNoScript = -2;
 
 bool is_between(char32_t c, char32_t first, char32_t last) {
   return c >= first && c <= last;
@@ -39,7 +41,8 @@ PieceRules::Character PieceRules::classify(char32_t c) const {
 }
 
 bool PieceRules::is_valid(std::span<const std::uint32_t> symbols) const {
-  std::optional<std::int32_t> script;
+  if (options_.whitespace_pieces && is_whitespace(symbols)) return !is_reserved(symbols);
+  std::int32_t script = kNoScript;
   for (std::size_t i = 0; i < symbols.size(); ++i) {
     const Character& character = characters_[symbols[i]];
     switch (character.kind) {
@@ -47,22 +50,30 @@ bool PieceRules::is_valid(std::span<const std::uint32_t> symbols) const {
         const bool at_edge = i == (options_.normalization.space_as_suffix ? symbols.size() - 1 : 0);
         const bool at_other_edge = i == (options_.normalization.space_as_suffix ? 0 : symbols.size() - 1);
         if (options_.split_whitespace ? !at_edge : at_other_edge && !at_edge) return false;
-        script.reset();
+        script = kNoScript;
         break;
       }
       case Kind::kDigit:
         if (symbols.size() > 1) return false;
         break;
       case Kind::kAny:
-        if (character.script == 0) script.reset();
+        if (character.script == 0) script = kNoScript;
         break;
       case Kind::kScript:
-        if (options_.split_scripts && script && *script != character.script) return false;
+        if (options_.split_scripts && script != kNoScript && script != character.script) return false;
         script = character.script;
         break;
     }
   }
-  return reserved_.empty() || !reserved_.contains(text_of(symbols));
+  return !is_reserved(symbols);
+}
+
+bool PieceRules::is_whitespace(std::span<const std::uint32_t> symbols) const {
+  return std::ranges::all_of(symbols, [&](std::uint32_t symbol) { return characters_[symbol].kind == Kind::kMark; });
+}
+
+bool PieceRules::is_reserved(std::span<const std::uint32_t> symbols) const {
+  return !reserved_.empty() && reserved_.contains(text_of(symbols));
 }
 
 std::string PieceRules::text_of(std::span<const std::uint32_t> symbols) const {

@@ -31,6 +31,8 @@ class PieceRules {
     std::int32_t script;
   };
   Character classify(char32_t character) const;
+  bool is_whitespace(std::span<const std::uint32_t> symbols) const;
+  bool is_reserved(std::span<const std::uint32_t> symbols) const;
 
   const LearnUnigramOptions& options_;
   std::span<const char32_t> alphabet_;

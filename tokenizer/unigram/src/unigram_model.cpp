@@ -159,13 +159,15 @@ void UnigramModel::sample(std::string_view text, const UnigramSampling& sampling
   std::ranges::reverse(buffers.segments);
 }
 
-std::vector<ScoredSegments> UnigramModel::n_best(std::string_view text, std::size_t most) const {
+std::vector<ScoredSegments> UnigramModel::n_best(std::string_view text, std::size_t most,
+                                                 std::optional<std::chrono::steady_clock::time_point> deadline) const {
   /// One of the best paths to a position: its last piece, and the index of the path that it extends.
   struct Way {
     double score;
     const Edge* edge;
     std::uint32_t rank;
   };
+  constexpr std::size_t kBytesPerLook = 1024;  // between looks at the clock
   // Each position stores the best paths to it.
   constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
   const std::size_t bytes_of_place = most * sizeof(Way) + sizeof(std::vector<Way>);
@@ -186,7 +188,10 @@ std::vector<ScoredSegments> UnigramModel::n_best(std::string_view text, std::siz
     at.shrink_to_fit();
   };
   for (const Edge& edge : all) {
-    for (; finished < edge.begin; ++finished) finish(ways[finished + 1]);
+    for (; finished < edge.begin; ++finished) {
+      finish(ways[finished + 1]);
+      if (deadline && finished % kBytesPerLook == 0 && std::chrono::steady_clock::now() >= *deadline) return {};
+    }
     const std::vector<Way>& before = ways[edge.begin];
     for (std::uint32_t rank = 0; rank < before.size(); ++rank)
       ways[edge.end].push_back({before[rank].score + static_cast<double>(edge.score), &edge, rank});

@@ -5,6 +5,8 @@
 #include "dragoman/tokenizer/unigram_tokenizer.h"
 
 #include <array>
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,8 +59,11 @@ class UnigramModel {
   /// Draws a segmentation with a probability proportional to exp(alpha * sum of scores), by forward filtering and
   /// backward sampling, and stores it in buffers.segments.
   void sample(std::string_view text, const UnigramSampling& sampling, UnigramBuffers& buffers) const;
-  /// Returns the segmentations with the largest sums, at most `most`, the best first. Throws like segment().
-  std::vector<ScoredSegments> n_best(std::string_view text, std::size_t most) const;
+  /// Returns the segmentations with the largest sums, at most `most`, the best first; none if the search is not
+  /// finished at `deadline`. Throws like segment().
+  std::vector<ScoredSegments> n_best(
+      std::string_view text, std::size_t most,
+      std::optional<std::chrono::steady_clock::time_point> deadline = std::nullopt) const;
 
   std::int32_t unknown() const noexcept { return unknown_; }
   /// With byte fallback, returns the id of a byte.

@@ -77,6 +77,11 @@ void check(const EncodeOptions& options) {
           "segmentations are to be drawn from the {} best ones; it must be 0 (all) or more", options.n_best);
 }
 
+void check_n_best(std::int32_t most) {
+  require(most > 0, ErrorCode::kInvalidArgument, "the {} best segmentations were asked for; it must be 1 or more",
+          most);
+}
+
 struct Buffers {
   AlignedText normal;
   UnigramBuffers unigram;
@@ -229,8 +234,7 @@ std::vector<std::string> UnigramTokenizer::encode_as_text(std::string_view text,
 }
 
 std::vector<Segmentation> UnigramTokenizer::encode_n_best(std::string_view text, std::int32_t most) const {
-  require(most > 0, ErrorCode::kInvalidArgument, "the {} best segmentations were asked for; it must be 1 or more",
-          most);
+  check_n_best(most);
   Buffers buffers;
   impl_->normalizer.apply(text, 0, false, buffers.normal);
   std::vector<Segmentation> found;
@@ -239,6 +243,28 @@ std::vector<Segmentation> UnigramTokenizer::encode_n_best(std::string_view text,
     Segmentation& next = found.emplace_back(Segmentation{.ids = {}, .score = each.score});
     impl_->visit_segments(buffers, Impl::Offsets::kNone,
                           [&](std::int32_t id, std::size_t, std::size_t) { next.ids.push_back(id); });
+  }
+  return found;
+}
+
+std::vector<TextSegmentation> UnigramTokenizer::n_best_pieces(std::string_view text, std::int32_t most,
+                                                              std::optional<Clock::time_point> deadline) const {
+  check_n_best(most);
+  Buffers buffers;
+  impl_->normalizer.apply(text, 0, true, buffers.normal);
+  const AlignedText& normal = buffers.normal;
+  auto best = impl_->model.n_best(normal.text, static_cast<std::size_t>(most), deadline);
+  if (best.empty()) best = impl_->model.n_best(normal.text, 1);
+  std::vector<TextSegmentation> found;
+  for (ScoredSegments& each : best) {
+    buffers.unigram.segments = std::move(each.segments);
+    TextSegmentation& next = found.emplace_back(TextSegmentation{.pieces = {}, .score = each.score});
+    impl_->visit_segments(
+        buffers, Impl::Offsets::kOfNormalText, [&](std::int32_t id, std::size_t begin, std::size_t end) {
+          const bool unknown = id == impl_->model.unknown();
+          next.pieces.push_back({id, unknown ? normal.text.substr(begin, end - begin) : impl_->at(id).text,
+                                 normal.origin[begin], normal.origin[end]});
+        });
   }
   return found;
 }

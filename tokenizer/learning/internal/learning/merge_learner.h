@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -19,8 +21,10 @@ namespace dragoman::tokenizer {
 class MergeLearner {
  public:
   /// `definition` must outlive the object, and its pieces must be the symbols of the statistics. No merge produces a
-  /// piece of more than `max_piece_length` characters; 0 means no limit.
-  MergeLearner(BpeDefinition& definition, std::size_t wanted_pieces, std::size_t max_piece_length = 0);
+  /// piece of more than `max_piece_length` characters; 0 means no limit. If `may_be_piece` is set, it decides which
+  /// texts merges may produce.
+  MergeLearner(BpeDefinition& definition, std::size_t wanted_pieces, std::size_t max_piece_length = 0,
+               std::function<bool(std::string_view)> may_be_piece = {});
 
   void run(PairStatistics& statistics, const core::ProgressSink& progress, const std::stop_token& stop);
 
@@ -31,6 +35,7 @@ class MergeLearner {
   BpeDefinition& definition_;
   std::size_t wanted_;
   std::size_t max_piece_length_;
+  std::function<bool(std::string_view)> may_be_piece_;
   std::unordered_map<std::string, std::int32_t, core::TextHash> ids_;
   std::vector<bool> reserved_;  // by id of the first pieces: merges must not produce the piece
 };

@@ -39,6 +39,9 @@ struct LearnUnigramOptions {
   bool split_digits = false;
   /// No piece crosses a space.
   bool split_whitespace = true;
+  /// Pieces may consist of several spaces. Without it, each space of a run begins a word. Only for a normalisation that
+  /// keeps runs of spaces.
+  bool whitespace_pieces = false;
   SentencePieceNormalization normalization = {};
   /// Words (lines if split_whitespace is false) that occur less often in the corpus are omitted.
   std::uint64_t min_word_count = 1;

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +45,22 @@ struct UnigramDefinition {
   bool unknown_by_text = false;
 };
 
+/// A piece of a segmentation with its text.
+struct TextPiece {
+  std::int32_t id;
+  /// The piece as it is in the vocabulary, or for the unknown piece the normalised text that it represents.
+  std::string text;
+  std::size_t begin;  ///< of its bytes in the original text
+  std::size_t end;
+  bool operator==(const TextPiece&) const = default;
+};
+
+/// One segmentation of a text, with texts and offsets.
+struct TextSegmentation {
+  std::vector<TextPiece> pieces;
+  double score = 0;  ///< the logarithm of its probability
+};
+
 /// Segments a text into the pieces with the largest sum of scores, like the SentencePiece library. The ids, the offsets
 /// and the decoded text are the same, so ill-formed UTF-8 is read as U+FFFD. The unknown and the control pieces are
 /// special.
@@ -54,6 +73,8 @@ struct UnigramDefinition {
 /// Tokenizer. It owns its definition.
 class UnigramTokenizer final : public Tokenizer {
  public:
+  using Clock = std::chrono::steady_clock;
+
   /// Validates the definition and builds the tables. Error messages start with `name`. Throws Error{kBadInput}, and
   /// Error{kUnsupported} for a piece that contains NUL.
   explicit UnigramTokenizer(UnigramDefinition definition, const std::string& name = "tokenizer");
@@ -74,6 +95,10 @@ class UnigramTokenizer final : public Tokenizer {
   std::optional<std::int32_t> id(std::string_view piece) const override;
   bool is_special(std::int32_t id) const override;
   std::vector<Segmentation> encode_n_best(std::string_view text, std::int32_t most) const override;
+  /// Returns the segmentations of encode_n_best() with texts and offsets. If the search is not finished at `deadline`,
+  /// returns only the best one.
+  std::vector<TextSegmentation> n_best_pieces(std::string_view text, std::int32_t most,
+                                              std::optional<Clock::time_point> deadline = std::nullopt) const;
 
   const UnigramDefinition& definition() const noexcept;
 

@@ -1,0 +1,138 @@
+#include "dragoman/tokenizer/learn_sentencepiece_bpe.h"
+
+#include "formats_test_support.h"
+#include "test_data.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dragoman/core/file.h>
+#include <dragoman/tokenizer/bpe_tokenizer.h>
+#include <dragoman/tokenizer/learn_bpe.h>
+#include <dragoman/tokenizer/sentencepiece_ids.h>
+#include <dragoman/tokenizer/tokenizer_files.h>
+
+namespace dragoman::tokenizer {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::vector<UnigramPiece> learn_pieces(const std::string& text, const LearnUnigramOptions& options) {
+  const testing::TemporaryFolder folder;
+  core::write_file(folder / "corpus.txt", text);
+  return sentencepiece_pieces(learn_sentencepiece_bpe({folder / "corpus.txt"}, options), "model");
+}
+
+std::vector<std::string> learn_texts(const std::string& text, const LearnUnigramOptions& options) {
+  std::vector<std::string> texts;
+  for (const UnigramPiece& piece : learn_pieces(text, options)) texts.push_back(piece.text);
+  return texts;
+}
+
+LearnUnigramOptions small(std::int32_t size) {
+  return {.vocab_size = size, .character_coverage = 1, .byte_fallback = false};
+}
+
+std::string repeated(const std::string& line, int times) {
+  std::string text;
+  for (int i = 0; i < times; ++i) text += line + '\n';
+  return text;
+}
+
+/// learn_bpe() is another implementation of everything except the rules, which do not apply to this text.
+TEST(LearnSentencePieceBpe, LearnsTheMergesOfLearnBpeWhereNoRuleApplies) {
+  const testing::TemporaryFolder folder;
+  std::string text;
+  for (const char c : core::read_file(testing::golden_file("corpus.txt"), 1 << 20))
+    if ((c >= 'a' && c <= 'z') || c == ' ' || c == '\n') text += c;
+  core::write_file(folder / "corpus.txt", text);
+  const BpeTokenizer expected = learn_bpe({folder / "corpus.txt"}, {.vocab_size = 120,
+                                                                    .min_frequency = 1,
+                                                                    .max_piece_length = 16,
+                                                                    .byte_fallback = false,
+                                                                    .sentencepiece = SentencePieceNormalization{},
+                                                                    .written_as = FileKind::kSentencePiece});
+  const auto pieces = learn_texts(text, small(120));
+  std::set<std::string> texts;
+  for (std::int32_t id = 0; id < expected.size(); ++id) texts.emplace(expected.piece(id));
+  EXPECT_EQ(std::set<std::string>(pieces.begin(), pieces.end()), texts);
+  EXPECT_EQ(pieces.size(), 120U);
+}
+
+TEST(LearnSentencePieceBpe, OrdersPiecesLikeTheLibrary) {
+  LearnUnigramOptions options = small(11);
+  options.user_symbols = {"<sep>"};
+  const auto pieces = learn_pieces(repeated("ab ab<sep>", 3) + "c\n", options);
+  std::vector<std::string> texts;
+  for (const UnigramPiece& piece : pieces) texts.push_back(piece.text);
+  EXPECT_THAT(texts, ElementsAre("<unk>", "<s>", "</s>", "<sep>", "\xE2\x96\x81"
+                                                                  "a",
+                                 "\xE2\x96\x81"
+                                 "ab",
+                                 "\xE2\x96\x81"
+                                 "c",
+                                 "\xE2\x96\x81", "a", "b", "c"));
+  EXPECT_EQ(pieces[3].type, UnigramPiece::Type::kUserDefined);
+  EXPECT_EQ(pieces[3].score, 0);
+  for (std::size_t i = 4; i < pieces.size(); ++i) EXPECT_EQ(pieces[i].score, -static_cast<float>(i - 4));
+}
+
+TEST(LearnSentencePieceBpe, PiecesCrossScriptsNumbersAndSpacesOnlyOnRequest) {
+  const std::string text = repeated("abc123 ab\xD0\xB6 ab\xD0\xB6 abc123", 9);
+  LearnUnigramOptions options = small(40);
+  EXPECT_THAT(learn_texts(text, options), Not(Contains(HasSubstr("c1"))));
+  EXPECT_THAT(learn_texts(text, options), Not(Contains(HasSubstr("b\xD0\xB6"))));
+  EXPECT_THAT(learn_texts(text, options), Contains("123"));
+  options.split_numbers = false;
+  EXPECT_THAT(learn_texts(text, options), Contains(HasSubstr("c1")));
+  options.split_scripts = false;
+  EXPECT_THAT(learn_texts(text, options), Contains(HasSubstr("b\xD0\xB6")));
+  EXPECT_THAT(learn_texts(text, options), Not(Contains(HasSubstr("3\xE2\x96\x81"))));
+  options.split_whitespace = false;
+  EXPECT_THAT(learn_texts(text, options), Contains(HasSubstr("3\xE2\x96\x81"
+                                                             "a")));
+  options.split_digits = true;
+  EXPECT_THAT(learn_texts(text, options), Not(Contains("12")));
+}
+
+TEST(LearnSentencePieceBpe, RunsOfSpacesAreAPieceOnlyOnRequest) {
+  const std::string text = repeated("a    b", 9);
+  LearnUnigramOptions options = small(12);
+  options.normalization = {.dummy_prefix = false, .remove_extra_spaces = false};
+  const std::string mark = kWordMark;
+  EXPECT_THAT(learn_texts(text, options), Not(Contains(mark + mark)));
+  options.whitespace_pieces = true;
+  EXPECT_THAT(learn_texts(text, options), Contains(mark + mark));
+}
+
+TEST(LearnSentencePieceBpe, TheModelIsReadWithItsNormalisation) {
+  const testing::TemporaryFolder folder;
+  core::write_file(folder / "corpus.txt", repeated("the tea and the hat", 5));
+  LearnUnigramOptions options = small(300);
+  options.byte_fallback = true;
+  options.normalization.space_as_suffix = true;
+  core::write_file(folder / "m.model", learn_sentencepiece_bpe({folder / "corpus.txt"}, options));
+  const auto tokenizer = load_tokenizer(folder / "m.model");
+  EXPECT_THAT(testing::pieces_of(*tokenizer, "the hat"), ElementsAre("the\xE2\x96\x81", "hat\xE2\x96\x81"));
+  EXPECT_EQ(tokenizer->decode(tokenizer->encode("the z hat")), "the z hat ");
+}
+
+TEST(LearnSentencePieceBpe, ManyThreadsLearnTheSame) {
+  const std::string text = core::read_file(testing::golden_file("corpus.txt"), 1 << 20);
+  LearnUnigramOptions options = small(200);
+  options.threads = 1;
+  const auto one = learn_texts(text, options);
+  options.threads = 3;
+  EXPECT_EQ(learn_texts(text, options), one);
+}
+
+}  // namespace
+}  // namespace dragoman::tokenizer
