@@ -14,9 +14,10 @@ import os as _os
 
 from . import _core
 from ._evaluate import MetricScore, SystemComparison, compare_systems, evaluate
-from ._extension import LineCounts, logits_processor, run_pipeline, stage
+from . import compat
+from ._extension import LineCounts, load_plugin, logits_processor, run_pipeline, stage
 from ._model import Model, Translation, Translator
-from ._options import LearnBpeOptions, LearnUnigramOptions, Progress, SearchOptions, TranslateOptions
+from ._options import LearnBpeOptions, LearnUnigramOptions, LogFunction, Progress, ProgressFunction, SearchOptions, TranslateOptions
 from ._services import Aligner, Alignment, Embedder, Score, Scorer
 from ._tokenizer import EncodedBatch, Offsets, Tokenizer, learn_bpe, learn_unigram
 from ._train import TrainConfig, TrainResult, convert, quantize, train
@@ -27,6 +28,7 @@ from .errors import (
     InternalError,
     InterruptedCallError,
     InvalidArgumentError,
+    MissingFileError,
     UnsupportedError,
 )
 
@@ -46,10 +48,13 @@ __all__ = [
     "LearnBpeOptions",
     "LearnUnigramOptions",
     "LineCounts",
+    "LogFunction",
     "MetricScore",
+    "MissingFileError",
     "Model",
     "Offsets",
     "Progress",
+    "ProgressFunction",
     "Score",
     "Scorer",
     "SearchOptions",
@@ -62,10 +67,12 @@ __all__ = [
     "Translator",
     "UnsupportedError",
     "compare_systems",
+    "compat",
     "convert",
     "evaluate",
     "learn_bpe",
     "learn_unigram",
+    "load_plugin",
     "logits_processor",
     "quantize",
     "run_pipeline",

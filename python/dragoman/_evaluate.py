@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._options import several
 
 
 def _metric(name: str, options: dict[str, Any]) -> _core.Metric:
@@ -64,7 +65,7 @@ class MetricScore:
 
 def _streams(references: Sequence[str] | Sequence[Sequence[str]]) -> list[list[str]]:
     """Return streams of references: one text for each hypothesis, or several such lists."""
-    listed = list(references)
+    listed = several(references, "references")
     if all(isinstance(each, str) for each in listed):
         return [[str(each) for each in listed]]
     return [list(each) for each in listed]
@@ -103,7 +104,7 @@ def evaluate(
     """
     made = _metric(metric, options)
     streams = _streams(references)
-    statistics = made.count_segments(list(hypotheses), streams)
+    statistics = made.count_segments(several(hypotheses, "hypotheses"), streams)
     total = np.ascontiguousarray(statistics.sum(axis=0))
     confidence = None
     if bootstrap:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import inspect
 import json
-from pathlib import Path
+import os
 from typing import Any, Callable, Mapping, NamedTuple, Sequence, TypeVar
 
 from . import _core
-from ._options import LogFunction, ProgressFunction, progress_function
+from ._options import LogFunction, ProgressFunction, log_function, progress_function, to_plain
 from ._tokenizer import PathLike
 
 #: Changes records in place: dicts with `line`, `text` and `fields`. A key `error` marks a record as failed.
@@ -23,6 +23,28 @@ LogitsFunction = Callable[..., "Sequence[Mapping[int, float] | None] | None"]
 
 _Stage = TypeVar("_Stage", bound=StageFunction)
 _Logits = TypeVar("_Logits", bound=LogitsFunction)
+
+
+#: A function, the names of its options, and its largest batch.
+_Entry = tuple[Callable[..., Any], list[str], int]
+#: What is registered under each name. Registering a function again, as a cell of a notebook does, replaces the entry.
+_stages: dict[str, _Entry] = {}
+_processors: dict[str, _Entry] = {}
+
+
+def _registered(
+    entries: dict[str, _Entry], name: str, register: Callable[[str, str, Callable[[], _Entry]], None], summary: str
+) -> None:
+    try:
+        register(name, summary, lambda: entries[name])
+    except BaseException:
+        del entries[name]
+        raise
+
+
+def _require_name(name: object, decorator: str) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f'the decorator needs a name: @{decorator}("NAME")')
 
 
 def _options_of(function: Callable[..., Any], positional: int) -> list[str]:
@@ -45,7 +67,7 @@ def stage(name: str, *, batch_size: int = 64) -> Callable[[_Stage], _Stage]:
     Parameters
     ----------
     name
-        The name of the stage in configurations.
+        The name of the stage in configurations. A second function of the same name replaces the first.
     batch_size
         The largest number of records of a call.
 
@@ -57,8 +79,13 @@ def stage(name: str, *, batch_size: int = 64) -> Callable[[_Stage], _Stage]:
     ...         record["text"] = record["text"].upper() + mark
     """
 
+    _require_name(name, "stage")
+
     def register(function: _Stage) -> _Stage:
-        _core.register_stage(name, _summary_of(function), function, _options_of(function, 1), batch_size)
+        known = name in _stages
+        _stages[name] = (function, _options_of(function, 1), batch_size)
+        if not known:
+            _registered(_stages, name, _core.register_stage, _summary_of(function))
         return function
 
     return register
@@ -82,11 +109,24 @@ def logits_processor(name: str) -> Callable[[_Logits], _Logits]:
     ...     return [{token: -float("inf")} for _ in hypotheses]
     """
 
+    _require_name(name, "logits_processor")
+
     def register(function: _Logits) -> _Logits:
-        _core.register_logits_processor(name, _summary_of(function), function, _options_of(function, 2))
+        known = name in _processors
+        _processors[name] = (function, _options_of(function, 2), 1)
+        if not known:
+            _registered(_processors, name, _core.register_logits_processor, _summary_of(function))
         return function
 
     return register
+
+
+def load_plugin(file_or_name: PathLike) -> None:
+    """Load a plugin: a shared library, or an installed one by its name.
+
+    A plugin runs as part of this process: load only those that you trust.
+    """
+    _core.load_plugin(os.fspath(file_or_name))
 
 
 class LineCounts(NamedTuple):
@@ -101,7 +141,7 @@ def run_pipeline(
     *,
     threads: int = 0,
     fail_on_error: bool = False,
-    progress: ProgressFunction | None = None,
+    progress: ProgressFunction | bool | None = None,
     log: LogFunction | None = None,
 ) -> LineCounts:
     """Run a pipeline from a file to a file, in order and in bounded memory.
@@ -134,18 +174,10 @@ def run_pipeline(
     >>> (folder / "out").read_text()
     'A woman is playing a guitar.\\n'
     """
-    configuration = json.dumps({"stages": [dict(each) for each in stages]}, default=_path)
+    configuration = json.dumps({"stages": [dict(each) for each in stages]}, default=to_plain)
     return LineCounts(
-        *_core.run_pipeline(configuration, "pipeline", threads, fail_on_error, progress_function(progress), log)
+        *_core.run_pipeline(configuration, "pipeline", threads, fail_on_error, progress_function(progress), log_function(log))
     )
 
 
-def _path(value: Any) -> Any:
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"a stage's option cannot be a value of type {type(value).__name__}")
-
-
-__all__ = ["LineCounts", "PathLike", "logits_processor", "run_pipeline", "stage"]
+__all__ = ["LineCounts", "load_plugin", "logits_processor", "run_pipeline", "stage"]

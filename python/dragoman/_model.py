@@ -15,7 +15,7 @@ import numpy.typing as npt
 from typing_extensions import Unpack
 
 from . import _core
-from ._options import SearchOptions, TranslateOptions, to_json
+from ._options import SearchOptions, TranslateOptions, several, to_json
 from ._tokenizer import PathLike, Tokenizer
 
 
@@ -51,7 +51,7 @@ class Model:
     4000
     """
 
-    __slots__ = ("_core", "__weakref__")
+    __slots__ = ("_core", "_arguments", "_device", "_tokenizers", "__weakref__")
 
     def __init__(
         self,
@@ -64,18 +64,29 @@ class Model:
         latency: bool = True,
         ensemble: Sequence[PathLike] = (),
     ) -> None:
-        others = [Path(each) for each in ensemble]
-        self._core = _core.Model(Path(path), threads, device, compute, allow_non_finite, latency, others)
+        others = [Path(each) for each in several(ensemble, "ensemble")]
+        self._arguments = (Path(path), threads, device, compute, allow_non_finite, latency, others)
+        self._core = _core.Model(*self._arguments)
+        # These are of use in a forked child, too.
+        self._device = self._core.device
+        self._tokenizers = (
+            Tokenizer._wrap(self._core.source_tokenizer()),
+            Tokenizer._wrap(self._core.target_tokenizer()),
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies go to other processes as the path, which they open."""
+        return _reopen, self._arguments
 
     @property
     def path(self) -> Path:
         """The path that was opened."""
-        return self._core.path
+        return self._arguments[0]
 
     @property
     def device(self) -> str:
         """The device, as "cpu" or "cuda:0"."""
-        return self._core.device
+        return self._device
 
     @property
     def compute(self) -> str:
@@ -91,18 +102,32 @@ class Model:
     @property
     def source_tokenizer(self) -> Tokenizer:
         """The tokenizer of the texts that are translated."""
-        return Tokenizer._wrap(self._core.source_tokenizer())
+        return self._tokenizers[0]
 
     @property
     def target_tokenizer(self) -> Tokenizer:
         """The tokenizer of translations."""
-        return Tokenizer._wrap(self._core.target_tokenizer())
+        return self._tokenizers[1]
 
     def __repr__(self) -> str:
-        return f"<dragoman.Model {str(self.path)!r} on {self.device} in {self.compute}>"
+        return f"<dragoman.Model {str(self.path)!r} on {self.device}>"
 
 
-@dataclass(frozen=True, slots=True)
+def _reopen(
+    path: Path, threads: int, device: str, compute: str, allow_non_finite: bool, latency: bool, ensemble: list[Path]
+) -> Model:
+    return Model(
+        path,
+        threads=threads,
+        device=device,
+        compute=compute,
+        allow_non_finite=allow_non_finite,
+        latency=latency,
+        ensemble=ensemble,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Translation:
     """One translation of a text."""
 
@@ -137,7 +162,7 @@ def _split(options: TranslateOptions) -> tuple[str, str, str, str, list[str], bo
         search.pop("source_language", ""),
         search.pop("target_language", ""),
         search.pop("target_prefix", ""),
-        list(search.pop("constraints", ())),
+        several(search.pop("constraints", ()), "constraints"),
         search.pop("input_tokens", False),
         search.pop("output_tokens", False),
     )
@@ -190,7 +215,7 @@ class Translator:
     True
     """
 
-    __slots__ = ("_core", "_model", "__weakref__")
+    __slots__ = ("_core", "_model", "_search", "_processors", "__weakref__")
 
     def __init__(
         self,
@@ -199,9 +224,17 @@ class Translator:
         logits_processors: Mapping[str, Mapping[str, Any]] | None = None,
         **search: Unpack[SearchOptions],
     ) -> None:
+        of_model = {"threads", "device", "compute", "compute_type", "ensemble"} & search.keys()
+        if of_model:
+            raise TypeError(f"{min(of_model)} is no option of a search; give it to Model: Translator(Model(path, ...))")
         self._model = model if isinstance(model, Model) else Model(model)
+        self._search, self._processors = search, dict(logits_processors or {})
         processors = {name: to_json(options) for name, options in (logits_processors or {}).items()}
         self._core = _core.Translator(self._model._core, to_json(search), processors)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies go to other processes as the path of the model, which they open."""
+        return _retranslate, (self._model, self._processors, self._search)
 
     @property
     def model(self) -> Model:
@@ -275,9 +308,13 @@ class Translator:
         """
         if not isinstance(text, str):
             raise TypeError(f"text is {_named(text)}; it must be a str")
-        future = _Submitted()
+        # It keeps the translator until it is done: unfinished texts of one that is gone are stopped.
+        future = _Submitted(self)
+        if on_partial is not None:
+            on_partial = _growing(on_partial)
 
         def done(found: list[Any] | None, error: BaseException | None) -> None:
+            future.translator = None
             if not future.set_running_or_notify_cancel():
                 return
             if error is not None:
@@ -297,7 +334,12 @@ class Translator:
         >>> asyncio.run(translator.translate_async("Eine Frau spielt Gitarre."))
         'A woman is playing a guitar.'
         """
-        return (await asyncio.wrap_future(self.submit(text, **options)))[0].text
+        # A long text is cut into sentences by the caller, and a full queue waits: neither here.
+        if len(text) > _LONG_TEXT or _core.submit_may_wait():
+            future = await asyncio.to_thread(self.submit, text, **options)
+        else:
+            future = self.submit(text, **options)
+        return (await asyncio.wrap_future(future))[0].text
 
     def translate_iterable(
         self, texts: Iterable[str], *, queued: int = 1024, **options: Unpack[TranslateOptions]
@@ -319,16 +361,30 @@ class Translator:
         >>> list(translator.translate_iterable(["Eine Frau spielt Gitarre.", "Ein Mann fährt Fahrrad."]))
         ['A woman is playing a guitar.', 'A man is riding a bicycle.']
         """
+        return (best[0].text for best in self.translate_n_best_iterable(texts, queued=queued, **options))
+
+    def translate_n_best_iterable(
+        self, texts: Iterable[str], *, queued: int = 1024, **options: Unpack[TranslateOptions]
+    ) -> Iterator[list[Translation]]:
+        """Yield the translations of each text with scores, in order, in bounded memory.
+
+        The parameters are those of `translate_iterable`.
+        """
         if queued < 1:
             raise ValueError(f"queued is {queued}; it must be at least 1")
+        if isinstance(texts, (str, bytes)):
+            several(texts, "texts")
+        return self._stream(texts, queued, options)
+
+    def _stream(self, texts: Iterable[str], queued: int, options: TranslateOptions) -> Iterator[list[Translation]]:
         waiting: collections.deque[concurrent.futures.Future[list[Translation]]] = collections.deque()
         try:
-            for i, text in enumerate(texts):
-                waiting.append(self.submit(_text(i, text).rstrip("\n"), **options))
+            for index, text in enumerate(texts):
+                waiting.append(self.submit(_text(index, text).rstrip("\n"), **options))
                 if len(waiting) >= queued:
-                    yield waiting.popleft().result()[0].text
+                    yield waiting.popleft().result()
             while waiting:
-                yield waiting.popleft().result()[0].text
+                yield waiting.popleft().result()
         finally:
             for future in waiting:
                 future.cancel()
@@ -337,10 +393,35 @@ class Translator:
         return f"<dragoman.Translator of {self._model!r}>"
 
 
+#: Characters from which submit() takes a noticeable time to cut a text into sentences.
+_LONG_TEXT = 5000
+
+
+def _retranslate(model: Model, processors: dict[str, Any], search: SearchOptions) -> Translator:
+    return Translator(model, logits_processors=processors, **search)
+
+
+def _growing(function: Callable[[str], None]) -> Callable[[str], None]:
+    """Return a function that passes a prefix on only if it is longer than the last one."""
+    longest = 0
+
+    def call(text: str) -> None:
+        nonlocal longest
+        if len(text) > longest:
+            longest = len(text)
+            function(text)
+
+    return call
+
+
 class _Submitted(concurrent.futures.Future[list[Translation]]):
     """A future whose cancellation stops the search."""
 
     cancellation: _core.Cancellation | None = None
+
+    def __init__(self, translator: Translator) -> None:
+        super().__init__()
+        self.translator: Translator | None = translator
 
     def cancel(self) -> bool:
         cancelled = super().cancel()

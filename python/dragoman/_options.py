@@ -6,9 +6,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Mapping, Sequence
+import logging
+import os
+import sys
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from typing_extensions import TypedDict
+
+from . import _core
 
 
 class Progress(TypedDict):
@@ -137,24 +142,86 @@ class LearnUnigramOptions(LearnOptions, total=False):
 
 def to_json(options: Mapping[str, Any]) -> str:
     """Return the options as the extension takes them; "" for none."""
-    return json.dumps(options, default=_to_plain) if options else ""
+    return json.dumps(options, default=to_plain) if options else ""
 
 
-def _to_plain(value: Any) -> Any:
-    """Convert values of numpy, and other sequences than lists, to what JSON has."""
+def to_plain(value: Any) -> Any:
+    """Convert values of numpy, paths, and other sequences than lists, to what JSON has."""
     if hasattr(value, "tolist"):
         return value.tolist()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Mapping):
+        return dict(value)
     if isinstance(value, (set, frozenset)):
         return sorted(value)
     raise TypeError(f"an option cannot be a value of type {type(value).__name__}")
 
 
-def progress_function(function: ProgressFunction | None) -> Callable[..., None] | None:
+def several(values: Iterable[Any], name: str) -> list[Any]:
+    """Return the values as a list; TypeError for one text, whose characters are hardly meant."""
+    if isinstance(values, (str, bytes)):
+        raise TypeError(f"{name} must be several values, such as a list; one {type(values).__name__} was given")
+    return list(values)
+
+
+def log_function(function: LogFunction | None) -> LogFunction:
+    """Return the function, or one that passes messages to the logger "dragoman"."""
+    return _log if function is None else function
+
+
+def _log(level: str, message: str) -> None:
+    logging.getLogger("dragoman").log(logging.WARNING if level == "warning" else logging.INFO, message)
+
+
+class _Bar:
+    """Shows progress with tqdm, or with lines on standard error where it is not installed."""
+
+    def __init__(self) -> None:
+        self.stage = ""
+        self.bar: Any = None
+
+    def __call__(self, now: Progress) -> None:
+        try:
+            from tqdm.auto import tqdm  # type: ignore[import-untyped]
+        except ImportError:
+            if now["done"] >= now["total"] > 0:
+                print(f"{now['stage']}: {now['done']} {now['unit']}", file=sys.stderr)
+            return
+        if now["stage"] != self.stage:
+            if self.bar is not None:
+                self.bar.close()
+            self.stage, self.bar = now["stage"], tqdm(desc=now["stage"], unit=" " + now["unit"])
+        self.bar.total = now["total"] or None
+        self.bar.n = now["done"]
+        if now["figures"]:
+            self.bar.set_postfix({name: f"{value:.4g}" for name, value in now["figures"].items()}, refresh=False)
+        self.bar.refresh()
+        if now["done"] >= now["total"] > 0:
+            self.bar.close()
+            self.stage = ""
+
+
+def progress_function(function: ProgressFunction | bool | None) -> Callable[..., None] | None:
     """Return the function as the extension calls it."""
-    if function is None:
+    if function is None or function is False:
         return None
+    receive: ProgressFunction = _Bar() if function is True else function
 
     def call(stage: str, done: int, total: int, unit: str, figures: dict[str, float]) -> None:
-        function({"stage": stage, "done": done, "total": total, "unit": unit, "figures": figures})
+        receive({"stage": stage, "done": done, "total": total, "unit": unit, "figures": figures})
 
     return call
+
+
+def _document_search_options() -> None:
+    """Add the library's own help to the docstring."""
+    lines = [SearchOptions.__doc__ or "", "", "    Attributes", "    ----------"]
+    for name, _, help_text, fallback, choices in _core.search_options():
+        more = f" One of {', '.join(choices)}." if choices else ""
+        default = "" if fallback == "null" else f" Default: {fallback}."
+        lines += [f"    {name}", f"        {help_text[:1].upper()}{help_text[1:]}.{more}{default}"]
+    SearchOptions.__doc__ = "\n".join(lines)
+
+
+_document_search_options()

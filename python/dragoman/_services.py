@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from . import _core
 from ._model import Model
+from ._options import several
 from ._tokenizer import PathLike
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Score:
     """The probability of a translation under a model."""
 
@@ -71,7 +72,7 @@ class Scorer:
 
     def score_batch(self, sources: Iterable[str], targets: Iterable[str]) -> list[Score]:
         """Return one score for each pair, in order."""
-        return [Score(*each) for each in self._core.score_batch(list(sources), list(targets))]
+        return [Score(*each) for each in self._core.score_batch(several(sources, "sources"), several(targets, "targets"))]
 
 
 class Embedder:
@@ -115,7 +116,7 @@ class Embedder:
 
     def embed_batch(self, texts: Iterable[str]) -> npt.NDArray[np.float32]:
         """Return an array with one row for each text."""
-        return self._core.embed_batch(list(texts))
+        return self._core.embed_batch(several(texts, "texts"))
 
     def embed_tokens(self, text: str) -> tuple[list[str], npt.NDArray[np.float32]]:
         """Return the tokens of a text with their end, and an array with one row for each."""
@@ -182,4 +183,4 @@ class Aligner:
 
     def align_batch(self, sources: Iterable[str], targets: Iterable[str]) -> list[Alignment]:
         """Return one alignment for each pair, in order."""
-        return [Alignment(*each) for each in self._core.align_batch(list(sources), list(targets))]
+        return [Alignment(*each) for each in self._core.align_batch(several(sources, "sources"), several(targets, "targets"))]

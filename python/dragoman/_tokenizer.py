@@ -13,7 +13,17 @@ import numpy.typing as npt
 from typing_extensions import Unpack
 
 from . import _core
-from ._options import LearnBpeOptions, LearnUnigramOptions, LogFunction, ProgressFunction, progress_function, to_json
+from ._options import (
+    LearnBpeOptions,
+    LearnUnigramOptions,
+    LogFunction,
+    ProgressFunction,
+    log_function,
+    progress_function,
+    several,
+    to_json,
+)
+from .errors import UnsupportedError
 
 PathLike = Union[str, "os.PathLike[str]"]
 Text = Union[str, bytes]
@@ -111,16 +121,28 @@ class Tokenizer:
     'Ein Hund läuft.'
     """
 
-    __slots__ = ("_core", "__weakref__")
+    __slots__ = ("_core", "_opened", "__weakref__")
 
     def __init__(self, file: PathLike, *, type: str = "", **options: Any) -> None:
         self._core = _core.Tokenizer.open(Path(file), type, to_json(options))
+        #: How another process opens it; None where its content says all.
+        self._opened: tuple[str, str, dict[str, Any]] | None = (os.path.abspath(file), type, options)
 
     @classmethod
     def _wrap(cls, core: _core.Tokenizer) -> Tokenizer:
         made = cls.__new__(cls)
         made._core = core
+        made._opened = None
         return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies go to other processes as the content of the file, or as its path where that does not say all."""
+        try:
+            return Tokenizer.from_bytes, (self._core.to_bytes(),)
+        except UnsupportedError:
+            if self._opened is None:
+                raise
+        return _reopen, self._opened
 
     @classmethod
     def open(cls, file: PathLike, *, type: str = "", **options: Any) -> Tokenizer:
@@ -291,10 +313,14 @@ class Tokenizer:
         file
             The file to write. It appears when it is complete.
         kind
-            "tokenizer-json", "sentencepiece", "subword-nmt", "gpt2" or "tiktoken". By default a tokenizer.json for BPE,
-            a SentencePiece model for unigram.
+            "tokenizer-json", "sentencepiece", "subword-nmt", "gpt2", "tiktoken" or "youtokentome". By default the name
+            decides (.json, .model), then a tokenizer.json for BPE, a SentencePiece model for unigram.
         """
         self._core.save(Path(file), kind)
+
+
+def _reopen(file: str, type: str, options: dict[str, Any]) -> Tokenizer:
+    return Tokenizer(file, type=type, **options)
 
 
 def _sequence(texts: Iterable[Text]) -> Sequence[Text]:
@@ -306,6 +332,8 @@ def _sequence(texts: Iterable[Text]) -> Sequence[Text]:
 @contextlib.contextmanager
 def _files_of(data: PathLike | Iterable[PathLike], texts: Iterable[str] | None) -> Iterator[list[Path]]:
     """Yield the files to learn from; texts are written to a file that disappears afterwards."""
+    if texts is not None and data != ():
+        raise TypeError("give files or texts to learn from, not both")
     if texts is None:
         files = [data] if isinstance(data, (str, os.PathLike)) else list(data)
         yield [Path(file) for file in files]
@@ -313,7 +341,7 @@ def _files_of(data: PathLike | Iterable[PathLike], texts: Iterable[str] | None) 
     with tempfile.TemporaryDirectory(prefix="dragoman-") as folder:
         path = Path(folder) / "texts"
         with open(path, "w", encoding="utf-8", newline="\n") as file:
-            for text in texts:
+            for text in several(texts, "texts") if isinstance(texts, (str, bytes)) else texts:
                 file.write(text)
                 file.write("\n")
         yield [path]
@@ -323,7 +351,7 @@ def learn_bpe(
     files: PathLike | Iterable[PathLike] = (),
     *,
     texts: Iterable[str] | None = None,
-    progress: ProgressFunction | None = None,
+    progress: ProgressFunction | bool | None = None,
     log: LogFunction | None = None,
     **options: Unpack[LearnBpeOptions],
 ) -> Tokenizer:
@@ -336,7 +364,8 @@ def learn_bpe(
     texts
         Texts to learn from instead of files. They are written to a temporary file, so any number will do.
     progress, log
-        Functions that receive progress and messages.
+        Functions that receive progress and messages. `progress=True` shows a bar. By default messages go to the logger
+        "dragoman".
     **options
         The options of `dragoman learn-bpe`, as `vocab_size=8000`; docs/guides/tokenizer.md explains each.
 
@@ -347,14 +376,14 @@ def learn_bpe(
     ['▁low']
     """
     with _files_of(files, texts) as paths:
-        return Tokenizer._wrap(_core.learn_bpe(paths, dict(options), progress_function(progress), log))
+        return Tokenizer._wrap(_core.learn_bpe(paths, dict(options), progress_function(progress), log_function(log)))
 
 
 def learn_unigram(
     files: PathLike | Iterable[PathLike] = (),
     *,
     texts: Iterable[str] | None = None,
-    progress: ProgressFunction | None = None,
+    progress: ProgressFunction | bool | None = None,
     log: LogFunction | None = None,
     **options: Unpack[LearnUnigramOptions],
 ) -> Tokenizer:
@@ -369,4 +398,4 @@ def learn_unigram(
     True
     """
     with _files_of(files, texts) as paths:
-        return Tokenizer._wrap(_core.learn_unigram(paths, dict(options), progress_function(progress), log))
+        return Tokenizer._wrap(_core.learn_unigram(paths, dict(options), progress_function(progress), log_function(log)))

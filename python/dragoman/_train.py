@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Callable, Mapping
 
 from . import _core
-from ._options import LogFunction, ProgressFunction, progress_function, to_json
+from ._options import LogFunction, ProgressFunction, log_function, progress_function, to_json, to_plain
 from ._tokenizer import PathLike
 
 
@@ -34,7 +34,7 @@ class TrainConfig:
 
     def __init__(self, config: PathLike | Mapping[str, Any]) -> None:
         if isinstance(config, Mapping):
-            self._core = _core.TrainConfig.parse(json.dumps(config), "configuration")
+            self._core = _core.TrainConfig.parse(to_json(config) or "{}", "configuration")
         else:
             self._core = _core.TrainConfig.read(Path(config))
 
@@ -47,8 +47,17 @@ class TrainConfig:
 
     def set(self, key: str, value: Any) -> TrainConfig:
         """Set one key, as in `set("training.updates", 200)`, and return the configuration."""
-        self._core.set(key, value if isinstance(value, str) else json.dumps(value))
+        self._core.set(key, json.dumps(value, default=to_plain))
         return self
+
+    def __getitem__(self, key: str) -> Any:
+        """Return the value of a key that is set; KeyError for others, which have their defaults."""
+        found = json.loads(self._core.to_json())
+        for name in key.split("."):
+            if not isinstance(found, dict) or name not in found:
+                raise KeyError(key)
+            found = found[name]
+        return found
 
     def __setitem__(self, key: str, value: Any) -> None:
         self.set(key, value)
@@ -85,7 +94,7 @@ def train(
     *,
     resume: bool = False,
     metrics: Mapping[str, MetricFunction] | None = None,
-    progress: ProgressFunction | None = None,
+    progress: ProgressFunction | bool | None = None,
     log: LogFunction | None = None,
 ) -> TrainResult:
     """Train a model in this process; the result has the bytes of `dragoman train`.
@@ -103,12 +112,12 @@ def train(
         Functions that score the translations of validations: from lists of sources, hypotheses and references to a
         number. The configuration uses them as `{"name": "mine", "function": NAME}` in `validation.metrics`.
     progress
-        Receives each update with its figures (`loss`, `tokens/s`, `learning-rate`).
+        Receives each update with its figures (`loss`, `tokens/s`, `learning-rate`). True shows a bar.
     log
-        Receives messages.
+        Receives messages. By default they go to the logger "dragoman".
     """
     read = config if isinstance(config, TrainConfig) else TrainConfig(config)
-    return TrainResult(*_core.train(read._core, resume, dict(metrics or {}), progress_function(progress), log))
+    return TrainResult(*_core.train(read._core, resume, dict(metrics or {}), progress_function(progress), log_function(log)))
 
 
 def convert(
@@ -136,7 +145,7 @@ def convert(
     **import_options
         Options of the importer of a model.
     """
-    _core.convert(Path(input), Path(output), from_, to, to_json(import_options), log)
+    _core.convert(Path(input), Path(output), from_, to, to_json(import_options), log_function(log))
 
 
 def quantize(model: PathLike, output: PathLike, *, type: str = "int8") -> None:

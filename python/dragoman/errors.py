@@ -35,6 +35,10 @@ class FileError(Error, OSError):
     """The operating system refused: a missing file, a full disk, no permission."""
 
 
+class MissingFileError(FileError, FileNotFoundError):
+    """There is no such file or folder."""
+
+
 class UnsupportedError(Error, NotImplementedError):
     """The request is valid, but not available here."""
 

@@ -22,12 +22,12 @@ std::int32_t to_id(nb::handle object) {
 }  // namespace
 
 Ids::Ids(nb::handle object) {
-  if (nb::ndarray_check(object) && nb::try_cast(object, array_, /*convert=*/false)) {
-    ids_ = {array_.data(), array_.size()};
+  nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> array;
+  if (nb::ndarray_check(object) && nb::try_cast(object, array, /*convert=*/false)) {
+    ids_.assign(array.data(), array.data() + array.size());
     return;
   }
-  for (const nb::handle each : nb::iter(object)) copied_.push_back(to_id(each));
-  ids_ = copied_;
+  for (const nb::handle each : nb::iter(object)) ids_.push_back(to_id(each));
 }
 
 }  // namespace dragoman::python

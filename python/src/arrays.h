@@ -29,17 +29,15 @@ nb::ndarray<nb::numpy, Value> to_array(std::vector<Value> values) {
   return to_array(std::move(values), {size});
 }
 
-/// Token ids from Python: an array of integers, which is not copied if it is contiguous and has 32 bits, or any
-/// sequence of integers.
+/// Token ids from Python: an array or any sequence of integers. They are copied, since other threads may write to an
+/// array while the library reads.
 class Ids {
  public:
   explicit Ids(nb::handle object);
   std::span<const std::int32_t> get() const { return ids_; }
 
  private:
-  nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> array_;
-  std::vector<std::int32_t> copied_;
-  std::span<const std::int32_t> ids_;
+  std::vector<std::int32_t> ids_;
 };
 
 }  // namespace dragoman::python

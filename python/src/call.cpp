@@ -1,5 +1,7 @@
 #include "call.h"
 
+#include "unfinished.h"
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -30,7 +32,7 @@ bool handles_signals() {
 core::ProgressSink BlockingCall::progress(const nb::object& function) {
   if (function.is_none()) return {};
   return [this, shared = SharedObject(function)](const core::Progress& now) {
-    const nb::gil_scoped_acquire gil;
+    const CallbackScope scope;
     if (raised_) return;
     try {
       nb::dict figures;
@@ -45,7 +47,7 @@ core::ProgressSink BlockingCall::progress(const nb::object& function) {
 core::LogSink BlockingCall::log(const nb::object& function) {
   if (function.is_none()) return {};
   return [this, shared = SharedObject(function)](core::LogLevel level, std::string_view message) {
-    const nb::gil_scoped_acquire gil;
+    const CallbackScope scope;
     if (raised_) return;
     try {
       shared.get()(level == core::LogLevel::kWarning ? "warning" : "info", to_str(message));
@@ -61,6 +63,8 @@ void BlockingCall::keep(nb::python_error error) {
 }
 
 void BlockingCall::run_untyped(core::FunctionRef<void()> work) {
+  // At the end of the interpreter, calls of daemon threads are stopped and waited for.
+  const UnfinishedGuard registered(stop_);
   std::exception_ptr problem;
   const auto guarded = [&] {
     try {
@@ -112,6 +116,25 @@ SharedObject::SharedObject(nb::object object)
         const nb::gil_scoped_acquire gil;
         delete owned;
       }) {}
+
+namespace {
+
+thread_local int open_callbacks = 0;
+
+}  // namespace
+
+CallbackScope::CallbackScope(bool is_last) {
+  // Work that is registered is waited for before the interpreter ends, so the GIL can be had.
+  core::require(is_last || !unfinished().closed(), core::ErrorCode::kInterrupted, "the interpreter is ending");
+  gil_.emplace();
+  ++open_callbacks;
+}
+CallbackScope::~CallbackScope() {
+  --open_callbacks;
+}
+bool CallbackScope::is_open() noexcept {
+  return open_callbacks > 0;
+}
 
 std::string_view text_of(nb::handle object) {
   if (PyUnicode_Check(object.ptr())) {

@@ -54,6 +54,23 @@ class BlockingCall {
   std::optional<nb::python_error> raised_;
 };
 
+/// The GIL for a function of Python that the library calls. While it exists, an object whose threads the library owns is
+/// not destroyed by this thread, which may be one of them (WithThreads).
+class CallbackScope {
+ public:
+  /// Error{kInterrupted} if the interpreter is ending, unless this is the last call of registered work.
+  explicit CallbackScope(bool is_last = false);
+  ~CallbackScope();
+  CallbackScope(const CallbackScope&) = delete;
+  CallbackScope& operator=(const CallbackScope&) = delete;
+
+  /// Whether this thread is in such a call.
+  static bool is_open() noexcept;
+
+ private:
+  std::optional<nb::gil_scoped_acquire> gil_;
+};
+
 /// A Python object that threads without the GIL may copy and drop.
 class SharedObject {
  public:

@@ -3,6 +3,7 @@
 #include "call.h"
 
 #include <new>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -33,7 +34,10 @@ const char* name_of(core::ErrorCode code) {
 }
 
 nb::object make(const core::Error& error) {
-  const nb::object type = nb::module_::import_("dragoman.errors").attr(name_of(error.code()));
+  const bool missing = error.code() == core::ErrorCode::kIo &&
+                       std::string_view(error.what()).find("o such file") != std::string_view::npos;
+  const nb::object type =
+      nb::module_::import_("dragoman.errors").attr(missing ? "MissingFileError" : name_of(error.code()));
   nb::object made = type(to_str(error.what()));
   const std::string_view key = core::option_of(error);
   made.attr("key") = key.empty() ? nb::object(nb::none()) : nb::object(to_str(key));

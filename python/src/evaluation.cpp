@@ -49,7 +49,7 @@ MetricHandle make_bleu(const std::string& tokenize, const nb::object& separate, 
     options.tokenizer = find_tokenizer(tokenize);
   } else {
     options.other_tokenizer = {tokenize, [shared = SharedObject(separate)](std::string_view segment) {
-                                 const nb::gil_scoped_acquire gil;
+                                 const CallbackScope scope;
                                  return nb::cast<std::string>(shared.get()(to_str(segment)));
                                }};
   }

@@ -5,10 +5,12 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <dragoman/core/json.h>
@@ -52,7 +54,7 @@ class PythonStage final : public pipeline::MapStage {
   }
 
   void process_batch(std::span<pipeline::Record* const> records) const override {
-    const nb::gil_scoped_acquire gil;
+    const CallbackScope scope;
     nb::list batch;
     for (const pipeline::Record* record : records) {
       nb::dict each;
@@ -65,7 +67,13 @@ class PythonStage final : public pipeline::MapStage {
     core::require(nb::len(batch) == records.size(), core::ErrorCode::kInvalidArgument,
                   "a stage in Python got {} records and left {}; it must change them in place", records.size(),
                   nb::len(batch));
-    for (std::size_t i = 0; i < records.size(); ++i) take(nb::cast<nb::dict>(batch[i]), *records[i]);
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      const nb::object each = batch[i];
+      core::require(PyDict_Check(each.ptr()), core::ErrorCode::kInvalidArgument,
+                    "a stage in Python replaced the record of line {} by {}; it must change records in place",
+                    records[i]->line, nb::cast<std::string>(nb::repr(each)));
+      take(nb::borrow<nb::dict>(each), *records[i]);
+    }
   }
   std::size_t batch_size() const override { return most_; }
 
@@ -76,7 +84,11 @@ class PythonStage final : public pipeline::MapStage {
       record.text = text;
       record.sentences.clear();
     }
-    const nb::dict fields = nb::cast<nb::dict>(from["fields"]);
+    const nb::object found = from["fields"];
+    core::require(PyDict_Check(found.ptr()), core::ErrorCode::kInvalidArgument,
+                  "a stage in Python set the fields of line {} to {}; they must be a dict", record.line,
+                  nb::cast<std::string>(nb::repr(found)));
+    const nb::dict fields = nb::borrow<nb::dict>(found);
     if (nb::len(fields) > 0 || !record.fields.empty()) record.fields = to_json(fields, "fields of a record");
     if (from.contains("error")) record.mark_failed(std::string(text_of(nb::str(from["error"]))));
   }
@@ -106,28 +118,37 @@ class PythonProcessor final : public decoding::LogitsProcessor {
  private:
   void call(const decoding::SentenceState& state, std::span<const decoding::LiveHypothesis* const> hypotheses,
             std::span<decoding::RowEdits> edits) const {
-    const nb::gil_scoped_acquire gil;
+    const CallbackScope scope;
     nb::list all;
     for (const auto* hypothesis : hypotheses) all.append(nb::cast(hypothesis->tokens));
     const nb::object found =
         function_.get()(nb::cast(state.sentence.source), all, **nb::borrow<nb::dict>(options_.get()));
     if (found.is_none()) return;
-    core::require(nb::len(found) == hypotheses.size(), core::ErrorCode::kInvalidArgument,
+    // A tuple: what the function keeps of its result may change meanwhile.
+    const nb::object rows = nb::steal(PySequence_Tuple(found.ptr()));
+    if (!rows.is_valid()) throw nb::python_error();
+    core::require(nb::len(rows) == hypotheses.size(), core::ErrorCode::kInvalidArgument,
                   "a logits processor in Python got {} hypotheses and returned {} dicts of edits", hypotheses.size(),
-                  nb::len(found));
-    std::size_t i = 0;
-    for (const nb::handle each : nb::iter(found)) {
-      if (!each.is_none()) edit(nb::cast<nb::dict>(each), edits[i]);
-      ++i;
+                  nb::len(rows));
+    for (std::size_t i = 0; i < edits.size(); ++i) {
+      const nb::object each = rows[i];
+      if (!each.is_none()) edit(each, edits[i]);
     }
   }
-  static void edit(const nb::dict& biases, decoding::RowEdits& edits) {
-    for (const auto& [token, bias] : biases) {
-      const auto value = nb::cast<float>(nb::float_(bias));
+  static void edit(const nb::object& biases, decoding::RowEdits& edits) {
+    core::require(PyDict_Check(biases.ptr()), core::ErrorCode::kInvalidArgument,
+                  "a logits processor in Python returned {} for a hypothesis; it must be a dict or None",
+                  nb::cast<std::string>(nb::repr(biases)));
+    for (const auto& [token, bias] : nb::borrow<nb::dict>(biases)) {
+      std::int32_t id = 0;
+      float value = 0;
+      core::require(nb::try_cast(token, id) && nb::try_cast(bias, value), core::ErrorCode::kInvalidArgument,
+                    "a logits processor in Python returned the edit {}: {}; it must be a token id and a number",
+                    nb::cast<std::string>(nb::repr(token)), nb::cast<std::string>(nb::repr(bias)));
       if (value == -std::numeric_limits<float>::infinity())
-        edits.suppress(nb::cast<std::int32_t>(token));
+        edits.suppress(id);
       else
-        edits.add(nb::cast<std::int32_t>(token), value);
+        edits.add(id, value);
     }
   }
 
@@ -140,28 +161,31 @@ void add_to_registry(plugins::Contributions contributions) {
   plugins::default_host().registry().add(kProvider, std::move(contributions));
 }
 
-void register_stage(const std::string& name, const std::string& summary, const nb::object& function,
-                    const std::vector<std::string>& options, std::size_t batch_size) {
+/// `resolve()` returns the function, the names of its options, and the largest batch: a function may be registered
+/// again under its name, and what is created then uses the new one.
+void register_stage(const std::string& name, const std::string& summary, const nb::object& resolve) {
   plugins::Contributions contributions;
   contributions.stages.push_back(
-      {.name = name,
-       .summary = summary,
-       .make = [shared = SharedObject(function), options, batch_size](core::OptionReader& reader) {
-         const nb::gil_scoped_acquire gil;
-         return std::make_unique<PythonStage>(shared, SharedObject(read_options(reader, options)), batch_size);
+      {.name = name, .summary = summary, .make = [shared = SharedObject(resolve)](core::OptionReader& reader) {
+         const CallbackScope scope;
+         const auto [function, options, most] =
+             nb::cast<std::tuple<nb::object, std::vector<std::string>, std::size_t>>(shared.get()());
+         return std::make_unique<PythonStage>(SharedObject(function), SharedObject(read_options(reader, options)),
+                                              most);
        }});
   add_to_registry(std::move(contributions));
 }
 
-void register_logits_processor(const std::string& name, const std::string& summary, const nb::object& function,
-                               const std::vector<std::string>& options) {
+void register_logits_processor(const std::string& name, const std::string& summary, const nb::object& resolve) {
   plugins::Contributions contributions;
   contributions.logits_processors.push_back(
       {.name = name,
        .summary = summary,
-       .make = [shared = SharedObject(function), options](const nn::SequenceSpec&, core::OptionReader& reader) {
-         const nb::gil_scoped_acquire gil;
-         return std::make_unique<PythonProcessor>(shared, SharedObject(read_options(reader, options)));
+       .make = [shared = SharedObject(resolve)](const nn::SequenceSpec&, core::OptionReader& reader) {
+         const CallbackScope scope;
+         const auto [function, options, most] =
+             nb::cast<std::tuple<nb::object, std::vector<std::string>, std::size_t>>(shared.get()());
+         return std::make_unique<PythonProcessor>(SharedObject(function), SharedObject(read_options(reader, options)));
        }});
   add_to_registry(std::move(contributions));
 }
@@ -181,10 +205,16 @@ nb::tuple run_pipeline(const std::string& configuration, const std::string& name
 }  // namespace
 
 void add_extensions(nb::module_& module) {
-  module.def("register_stage", &register_stage, nb::arg("name"), nb::arg("summary"), nb::arg("function"),
-             nb::arg("options"), nb::arg("batch_size"));
+  module.def("register_stage", &register_stage, nb::arg("name"), nb::arg("summary"), nb::arg("resolve"));
   module.def("register_logits_processor", &register_logits_processor, nb::arg("name"), nb::arg("summary"),
-             nb::arg("function"), nb::arg("options"));
+             nb::arg("resolve"));
+  module.def(
+      "load_plugin",
+      [](const std::string& file_or_name) {
+        BlockingCall call;
+        call.run([&] { plugins::default_host().loader().load(file_or_name); });
+      },
+      nb::arg("file_or_name"));
   module.def("run_pipeline", &run_pipeline, nb::arg("configuration"), nb::arg("name"), nb::arg("threads"),
              nb::arg("fail_on_error"), nb::arg("progress").none(), nb::arg("log").none());
 }

@@ -101,7 +101,13 @@ LearnBpeOptions bpe_options(const nb::dict& given) {
         set<bool>(k, "space_as_suffix", v, sentencepiece.space_as_suffix) || set<Text>(k, "written_as", v, kind);
     if (!known) fail_unknown(k, "learn_bpe");
   }
-  if (as_sentencepiece) options.sentencepiece = sentencepiece;
+  if (as_sentencepiece) {
+    options.sentencepiece = sentencepiece;
+  } else {
+    for (const char* key : {"character_map", "dummy_prefix", "remove_extra_spaces", "escape_spaces", "space_as_suffix"})
+      core::require_option(!given.contains(key), key, ErrorCode::kInvalidArgument,
+                           "`{}` has an effect with `sentencepiece` only", key);
+  }
   if (!kind.empty()) {
     options.written_as = tokenizer::file_kind(kind);
     core::require_option(options.written_as.has_value(), "written_as", ErrorCode::kInvalidArgument,

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -101,6 +102,9 @@ Request to_request(const std::string& source_language, const std::string& target
           .output_pieces = output_tokens};
 }
 
+/// With so many bytes of unfinished texts, half of what a Translator admits, submit() does not wait.
+constexpr std::size_t kSurelyRoom = std::size_t{32} << 20;
+
 /// Stops one submitted text.
 struct Cancellation {
   std::stop_source stop;
@@ -120,7 +124,7 @@ Cancellation submit(const TranslatorHandle& self, const std::string& text, const
   const SharedObject shared_partial(on_partial);
   if (!on_partial.is_none()) {
     request.on_partial = [shared = shared_partial](std::string_view partial) {
-      const nb::gil_scoped_acquire gil;
+      const CallbackScope scope(/*is_last=*/true);  // it must not throw
       try {
         shared.get()(to_str(partial));
       } catch (nb::python_error& error) {
@@ -128,11 +132,13 @@ Cancellation submit(const TranslatorHandle& self, const std::string& text, const
       }
     };
   }
-  const std::uint64_t key = unfinished().add(cancellation.stop);
+  const bool has_room = unfinished().bytes() < kSurelyRoom;
+  constexpr std::size_t kOverhead = 1024;
+  const std::uint64_t key = unfinished().add(cancellation.stop, text.size() + kOverhead);
   auto finish = [key, shared = SharedObject(done), shared_partial](std::vector<Translation> translations,
                                                                    std::exception_ptr error) {
     {
-      const nb::gil_scoped_acquire gil;
+      const CallbackScope scope(/*is_last=*/true);
       try {
         if (error) {
           shared.get()(nb::none(), exception_object(error));
@@ -148,22 +154,47 @@ Cancellation submit(const TranslatorHandle& self, const std::string& text, const
     }
     unfinished().remove(key);
   };
+  bool accepted = false;  // and then `finish` removes the key
   try {
-    // It may wait until there is room in the queue.
-    BlockingCall call;
-    call.run([&] { translator.submit(text, options, request, std::move(finish)); });
+    const auto queue = [&] {
+      translator.submit(text, options, request, std::move(finish));
+      accepted = true;
+    };
+    if (has_room) {
+      const nb::gil_scoped_release released;
+      queue();
+    } else {
+      BlockingCall call;  // it may wait
+      const std::stop_callback cancel(call.stop(), [&] { cancellation.stop.request_stop(); });
+      call.run(queue);
+    }
   } catch (...) {
-    unfinished().remove(key);
+    if (!accepted) unfinished().remove(key);
     throw;
   }
   return cancellation;
 }
 
-nb::list translate_batch(const TranslatorHandle& self, const std::vector<std::string>& texts, const std::string& search,
+/// The texts of a list; an error names the one that is none.
+std::vector<std::string> to_texts(const nb::list& list) {
+  std::vector<std::string> texts;
+  texts.reserve(nb::len(list));
+  for (const nb::handle each : list) {
+    if (!PyUnicode_Check(each.ptr()))
+      throw nb::type_error(fmt::format("text {} must be a str, not {}", texts.size(),
+                                       nb::cast<std::string>(each.type().attr("__name__")))
+                               .c_str());
+    texts.emplace_back(text_of(each));
+  }
+  return texts;
+}
+
+nb::list translate_batch(const TranslatorHandle& self, const nb::list& list, const std::string& search,
                          const std::string& source_language, const std::string& target_language,
                          const std::string& target_prefix, const std::vector<std::string>& constraints,
                          bool input_tokens, bool output_tokens) {
   const Translator& translator = self.get();
+  const std::vector<std::string> texts = to_texts(list);
   const Search options = read_search(search);
   Request request =
       to_request(source_language, target_language, target_prefix, constraints, input_tokens, output_tokens);
@@ -217,6 +248,7 @@ void add_model(nb::module_& module) {
       .def("submit", &submit, nb::arg("text"), nb::arg("search"), nb::arg("source_language"),
            nb::arg("target_language"), nb::arg("target_prefix"), nb::arg("constraints"), nb::arg("input_tokens"),
            nb::arg("output_tokens"), nb::arg("done"), nb::arg("on_partial").none());
+  module.def("submit_may_wait", [] { return unfinished().bytes() >= kSurelyRoom; });
   module.def("search_options", &search_options);
   module.def("after_fork", [] {
     note_fork();

@@ -1,7 +1,6 @@
+#include "call.h"
 #include "errors.h"
 #include "parts.h"
-
-#include "call.h"
 
 namespace dragoman::python {
 

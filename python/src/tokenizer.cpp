@@ -53,6 +53,9 @@ class StoppableExecutor final : public core::Executor {
 
 EncodeOptions encode_options(const std::string& mode, double dropout, double alpha, std::int32_t n_best,
                              std::uint64_t seed, std::uint64_t line, bool match_special_tokens) {
+  core::require_option(dropout >= 0 && dropout <= 1, "dropout", ErrorCode::kInvalidArgument,
+                       "`dropout` is {}; it must be from 0 to 1", dropout);
+  core::require_option(alpha >= 0, "alpha", ErrorCode::kInvalidArgument, "`alpha` is {}; it must be at least 0", alpha);
   EncodeOptions options{.dropout = dropout,
                         .alpha = alpha,
                         .n_best = n_best,
@@ -222,12 +225,13 @@ nb::list pieces(const Tokenizer& self) {
   return made;
 }
 
-/// Writes the file of a kind; "" stands for the kind that Tokenizer::save() chooses.
+/// Writes the file of a kind; "" stands for the kind that the name implies, or that Tokenizer::save() chooses.
 void save(const Tokenizer& self, const std::filesystem::path& file, const std::string& kind) {
   BlockingCall call;
   call.run([&] {
-    if (kind.empty()) return self.save(file);
-    const auto known = tokenizer::file_kind(kind);
+    const bool named = file.extension() == ".model" || file.extension() == ".json";
+    if (kind.empty() && !named) return self.save(file);
+    const auto known = kind.empty() ? tokenizer::file_kind_of_name(file) : tokenizer::file_kind(kind);
     core::require_option(known.has_value(), "kind", ErrorCode::kInvalidArgument,
                          "`kind` is \"{}\"; it must be one of {}", kind, fmt::join(tokenizer::file_kind_names(), ", "));
     if (const auto* bpe = dynamic_cast<const tokenizer::BpeTokenizer*>(self.shared().get()))
@@ -248,6 +252,23 @@ nb::object unigram_pieces(const Tokenizer& self) {
   for (const tokenizer::UnigramPiece& piece : unigram->definition().pieces)
     made.append(nb::make_tuple(to_str(piece.text), piece.score, static_cast<int>(piece.type)));
   return made;
+}
+
+/// The content of a file that opens as this tokenizer, for copies in other processes.
+nb::bytes to_bytes(const Tokenizer& self) {
+  std::string content;
+  {
+    const nb::gil_scoped_release released;
+    if (const auto* bpe = dynamic_cast<const tokenizer::BpeTokenizer*>(self.shared().get())) {
+      content = bpe->to_json();
+    } else {
+      const auto* unigram = dynamic_cast<const tokenizer::UnigramTokenizer*>(self.shared().get());
+      core::require(unigram != nullptr, ErrorCode::kUnsupported,
+                    "only BPE and unigram tokenizers have the content of a file; keep the file");
+      content = tokenizer::written_unigram(unigram->definition(), tokenizer::FileKind::kSentencePiece);
+    }
+  }
+  return nb::bytes(content.data(), content.size());
 }
 
 nb::object surrounding_ids(const Tokenizer& self) {
@@ -288,6 +309,7 @@ void add_tokenizer(nb::module_& module) {
       .def("id", [](const Tokenizer& self, nb::handle token) { return self.id(text_of(token)); })
       .def("is_special", [](const Tokenizer& self, std::int32_t id) { return checked(self, id).is_special(id); })
       .def("save", &save, nb::arg("file"), nb::arg("kind"))
+      .def("to_bytes", &to_bytes)
       .def("unigram_pieces", &unigram_pieces)
       .def("surrounding_ids", &surrounding_ids);
 }

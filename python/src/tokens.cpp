@@ -72,7 +72,7 @@ class TokenJob {
     if (open_ == 1 && callback_ != nullptr) {
       // Not under the lock, which threads with the GIL take.
       lock.unlock();
-      const nb::gil_scoped_acquire gil;
+      const CallbackScope scope(/*is_last=*/true);
       callback_->function.reset();
       lock.lock();
     }
@@ -205,7 +205,7 @@ class AllowedTokens {
 Observer observer_of(const std::shared_ptr<Callback>& callback, std::size_t index) {
   if (callback == nullptr) return {};
   return [callback, index](const ObservedToken& token) {
-    const nb::gil_scoped_acquire gil;
+    const CallbackScope scope;
     const nb::object answer =
         callback->function(index, token.hypothesis, token.step, token.token, token.log_probability, token.is_last);
     const int truth = PyObject_IsTrue(answer.ptr());

@@ -10,6 +10,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include <dragoman/core/json.h>
+#include <dragoman/core/yaml.h>
 #include <dragoman/dragoman.h>
 
 namespace dragoman::python {
@@ -18,7 +20,7 @@ namespace {
 /// A function from lists of sources, hypotheses and references to a number.
 ValidationMetric to_metric(const nb::object& function) {
   return [shared = SharedObject(function)](const ValidationTexts& texts) {
-    const nb::gil_scoped_acquire gil;
+    const CallbackScope scope;
     return nb::cast<double>(
         nb::float_(shared.get()(to_list(texts.sources), to_list(texts.hypotheses), to_list(texts.references))));
   };
@@ -32,6 +34,7 @@ void add_training(nb::module_& module) {
       .def_static("parse", &TrainConfig::parse, nb::arg("yaml"), nb::arg("name"))
       .def("copy", [](const TrainConfig& self) { return TrainConfig(self); })
       .def("set", [](TrainConfig& self, const std::string& key, const std::string& value) { self.set(key, value); })
+      .def("to_json", [](const TrainConfig& self) { return core::parse_yaml(self.to_yaml(), "configuration").dump(); })
       .def("to_yaml", &TrainConfig::to_yaml);
   module.def(
       "train",

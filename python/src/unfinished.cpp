@@ -6,24 +6,38 @@
 
 namespace dragoman::python {
 
-std::uint64_t Unfinished::add(const std::stop_source& stop) {
+std::uint64_t Unfinished::add(const std::stop_source& stop, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   core::require(!closed_, core::ErrorCode::kInterrupted, "the interpreter is ending");
-  stops_.emplace(++last_, stop);
+  all_.emplace(++last_, Work{stop, bytes});
+  bytes_ += bytes;
   return last_;
 }
 
 void Unfinished::remove(std::uint64_t key) {
   const std::lock_guard lock(mutex_);
-  stops_.erase(key);
+  const auto found = all_.find(key);
+  if (found == all_.end()) return;
+  bytes_ -= found->second.bytes;
+  all_.erase(found);
   changed_.notify_all();
+}
+
+std::size_t Unfinished::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return bytes_;
 }
 
 void Unfinished::close() {
   std::unique_lock lock(mutex_);
   closed_ = true;
-  for (const auto& [key, stop] : stops_) stop.request_stop();
-  changed_.wait(lock, [&] { return stops_.empty(); });
+  for (const auto& [key, work] : all_) work.stop.request_stop();
+  changed_.wait(lock, [&] { return all_.empty(); });
+}
+
+bool Unfinished::closed() const {
+  const std::lock_guard lock(mutex_);
+  return closed_;
 }
 
 void Unfinished::forget() {

@@ -1,8 +1,11 @@
 #pragma once
 
 #include "call.h"
+#include "unfinished.h"
 
 #include <memory>
+#include <stop_token>
+#include <thread>
 #include <utility>
 
 #include <dragoman/core/error.h>
@@ -22,8 +25,15 @@ class WithThreads {
       [[maybe_unused]] const T* left = object_.release();
       return;
     }
-    // Threads that end may wait for the GIL.
     if (!object_) return;
+    if (CallbackScope::is_open()) {
+      // This may be a thread of the object, which cannot wait for itself.
+      std::thread([object = std::move(object_), registered = std::make_unique<UnfinishedGuard>(std::stop_source())]() mutable {
+        object.reset();
+      }).detach();
+      return;
+    }
+    // Threads that end may wait for the GIL.
     const nb::gil_scoped_release released;
     object_.reset();
   }

@@ -64,8 +64,28 @@ def test_wrong_options_and_exceptions_of_a_stage_are_raised(tmp_path):
 
     with pytest.raises(TypeError):
         run(tmp_path, ["x"], {"mark": 3})  # str + int
-    with pytest.raises(dragoman.InvalidArgumentError, match="registered already, by 'python'"):
-        dragoman.stage("python-shout")(shout)
+    with pytest.raises(TypeError, match="the decorator needs a name"):
+        dragoman.stage(shout)
+    with pytest.raises(dragoman.InvalidArgumentError):
+        dragoman.stage("translate")(shout)  # a stage of the library
+    with pytest.raises(dragoman.InvalidArgumentError):
+        dragoman.stage("translate")(shout)  # and it is refused again
+
+
+def test_a_function_registered_again_replaces_the_first(tmp_path):
+    """As a cell of a notebook that is run twice."""
+    for mark in "ab":
+
+        @dragoman.stage("python-again")
+        def again(records, mark=mark):
+            for record in records:
+                record["text"] += mark
+
+        (tmp_path / "in").write_text("x\n")
+        dragoman.run_pipeline(
+            [{"read": {"path": tmp_path / "in"}}, {"python-again": {}}, {"write": {"path": tmp_path / "out"}}]
+        )
+        assert (tmp_path / "out").read_text() == f"x{mark}\n"
 
 
 def test_a_logits_processor_forbids_tokens(model, translator):

@@ -141,6 +141,37 @@ def test_training_stops_for_an_exception_and_resumes(small_training):
     assert dragoman.train(small_training, resume=True).updates == 5
 
 
+def test_values_of_a_configuration_are_pythons(small_training, tmp_path):
+    config = dragoman.TrainConfig({**small_training, "output": tmp_path})
+    for value in ("runs/exp #2", "1e3", "a: b", "#", "[a", 3, 2.5, True, None, [1, "x"], {"a": 1}):
+        config["model.name"] = value
+        assert config["model.name"] == value
+    config["training.updates"] = np.int64(7)
+    assert config["training.updates"] == 7 and config["output"] == str(tmp_path)
+    with pytest.raises(KeyError):
+        config["training.nothing"]
+
+
+def test_one_text_is_not_several(model):
+    for call in (
+        lambda: dragoman.evaluate("a b", ["a b"]),
+        lambda: dragoman.evaluate(["a b"], "a b"),
+        lambda: dragoman.Scorer(model).score_batch("ab", "cd"),
+        lambda: dragoman.Embedder(model).embed_batch("ab"),
+        lambda: dragoman.Translator(model).translate_iterable("ab"),
+        lambda: dragoman.Translator(model).translate("ab", constraints="cat"),
+        lambda: dragoman.learn_bpe(texts="ab"),
+    ):
+        with pytest.raises(TypeError, match="several"):
+            call()
+
+
+def test_messages_go_to_the_logger_by_default(caplog):
+    with caplog.at_level("WARNING", logger="dragoman"):
+        dragoman.learn_bpe(texts=["ab"] * 3, vocab_size=30000)
+    assert any("30000" in record.message for record in caplog.records)
+
+
 def test_training_names_wrong_keys(small_training, tmp_path):
     with pytest.raises(dragoman.BadInputError, match="upgrades"):
         dragoman.train({**small_training, "training": {"upgrades": 5}})

@@ -107,8 +107,18 @@ def test_wrong_values_are_errors_that_name_them(tokenizer, tmp_path):
     with pytest.raises(dragoman.BadInputError, match="bad"):
         (tmp_path / "bad").write_bytes(b"\0\1\2")
         dragoman.Tokenizer(tmp_path / "bad")
-    with pytest.raises(TypeError):
-        pickle.dumps(tokenizer)  # it would be a copy of the file; keep the file
+    with pytest.raises(FileNotFoundError):
+        dragoman.Tokenizer(tmp_path / "missing.json")
+    with pytest.raises(TypeError, match="not both"):
+        dragoman.learn_bpe(tmp_path / "missing", texts=["a"])
+
+
+def test_a_copy_in_another_process_is_equal(tokenizer, german, tmp_path):
+    for original in (tokenizer, dragoman.learn_unigram(texts=german, vocab_size=500)):
+        copy = pickle.loads(pickle.dumps(original))
+        assert copy.encode_batch(german).tolist() == original.encode_batch(german).tolist()
+    tokenizer.save(tmp_path / "named.json")
+    assert dragoman.Tokenizer(tmp_path / "named.json").encode("Ein Hund.").tolist() == tokenizer.encode("Ein Hund.").tolist()
 
 
 def test_content_without_a_file(tokenizer):

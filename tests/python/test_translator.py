@@ -4,6 +4,7 @@ import asyncio
 import concurrent.futures
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -189,6 +190,43 @@ print(futures[0].result()[0].text)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "") and "dog" in done.stdout
+
+
+def test_a_future_outlives_its_translator(model):
+    futures = [dragoman.Translator(model, beam_size=2).submit(SENTENCE) for _ in range(3)]
+    assert [future.result(60)[0].text for future in futures] == [dragoman.Translator(model, beam_size=2).translate(SENTENCE)] * 3
+    lost = dragoman.Translator(MODEL).submit(SENTENCE)  # its model goes with it, and not in a thread of the model
+    assert "dog" in lost.result(60)[0].text
+    del lost
+
+
+def test_models_and_translators_go_to_other_processes(translator, model):
+    copy = pickle.loads(pickle.dumps(dragoman.Translator(model, beam_size=3)))
+    assert copy.translate(SENTENCE) == translator.translate(SENTENCE, beam_size=3)
+    assert copy.model.path == model.path
+
+
+def test_options_of_the_model_are_named():
+    with pytest.raises(TypeError, match="device is no option of a search; give it to Model"):
+        dragoman.Translator(MODEL, device="cpu")
+
+
+def test_a_translation_is_equal_to_itself_only(translator):
+    one, two = translator.translate_n_best([SENTENCE, SENTENCE])
+    assert one[0] == one[0] and one[0] != two[0] and len({one[0], two[0]}) == 2
+
+
+def test_a_long_text_does_not_hold_up_the_event_loop(translator):
+    async def ticks():
+        task = asyncio.ensure_future(translator.translate_async("Ein Hund läuft. " * 3000))
+        longest, last = 0.0, time.monotonic()
+        for _ in range(50):
+            await asyncio.sleep(0.01)
+            longest, last = max(longest, time.monotonic() - last), time.monotonic()
+        task.cancel()
+        return longest
+
+    assert asyncio.run(ticks()) < 1  # it took as long as cutting the text before
 
 
 def test_a_cancelled_future_stops(translator):
