@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include <gtest/gtest.h>
-#include <oneapi/dnnl/dnnl_types.h>
+#include <oneapi/dnnl/dnnl_config.h>
 #if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
 #include <omp.h>
 #endif
