@@ -117,7 +117,7 @@ def main():
     notebook, file = read(words.notebook), words.notebook.resolve()
     sys.modules.update(dict.fromkeys(words.without))  # None: import raises ModuleNotFoundError
     os.environ.setdefault("DRAGOMAN_TREE", str(TREE))
-    os.environ.update(MPLBACKEND="Agg", COLUMNS="100")
+    os.environ.update(MPLBACKEND="Agg", COLUMNS="200")
     warnings.filterwarnings("ignore", message=".*non-interactive")  # plt.show() without a window
     before = Path.cwd()
     with tempfile.TemporaryDirectory(prefix="notebook-") as folder:
