@@ -1,6 +1,4 @@
-#include "arrays.h"
 #include "call.h"
-#include "errors.h"
 #include "parts.h"
 #include "search.h"
 #include "token_strategies.h"
@@ -101,10 +99,18 @@ class TokenJob {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return results_.at(index).done; });
   }
-  const Result& at(std::size_t index) const {
+  /// Returns the result of a finished sequence, or throws its error. An error is handed out once: it refers to the
+  /// frames of Python that raise it, and they refer to the job.
+  const Result& at(std::size_t index) {
     const std::lock_guard lock(mutex_);
-    core::require(results_.at(index).done, ErrorCode::kInternal, "sequence {} is not finished", index);
-    return results_[index];
+    Result& result = results_.at(index);
+    core::require(result.done, ErrorCode::kInternal, "sequence {} is not finished", index);
+    if (result.error) {
+      const std::exception_ptr error = std::exchange(
+          result.error, std::make_exception_ptr(core::Error(ErrorCode::kInternal, "its error was raised before")));
+      std::rethrow_exception(error);
+    }
+    return result;
   }
 
  private:
@@ -289,14 +295,6 @@ void wait(const SharedJob& job, Index... index) {
   call.run([&] { job->wait(static_cast<std::size_t>(index)...); });
 }
 
-const TokenJob::Result& result_of(const TokenJob& job, std::size_t index) {
-  const TokenJob::Result& result = job.at(index);
-  if (!result.error) return result;
-  const nb::object error = exception_object(result.error);
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
-  throw nb::python_error();
-}
-
 nb::list to_list(const Tokens& tokens) {
   nb::list made;
   for (const std::int32_t token : tokens) made.append(token);
@@ -305,9 +303,9 @@ nb::list to_list(const Tokens& tokens) {
 
 /// Returns one tuple per hypothesis: tokens, score, log probability of each token and of the end, the end or -1, and
 /// the attention to the source or None.
-nb::list hypotheses(const TokenJob& job, std::size_t index) {
+nb::list hypotheses(TokenJob& job, std::size_t index) {
   nb::list made;
-  for (const decoding::Hypothesis& hypothesis : result_of(job, index).hypotheses) {
+  for (const decoding::Hypothesis& hypothesis : job.at(index).hypotheses) {
     core::require(hypothesis.stopped_by != decoding::StoppedBy::kNotFinite, ErrorCode::kBadInput,
                   "sequence {}: the model's scores are not finite", index);
     nb::list log_probabilities;
@@ -328,9 +326,9 @@ nb::list hypotheses(const TokenJob& job, std::size_t index) {
   return made;
 }
 
-nb::list log_probabilities(const TokenJob& job, std::size_t index) {
+nb::list log_probabilities(TokenJob& job, std::size_t index) {
   nb::list made;
-  for (const double value : result_of(job, index).score.token_log_probabilities) made.append(value);
+  for (const double value : job.at(index).score.token_log_probabilities) made.append(value);
   return made;
 }
 

@@ -12,62 +12,63 @@ namespace {
 
 using testing::random_sentences;
 using testing::TableModel;
-using Tokens = std::vector<std::int32_t>;
+using TokenIds = std::vector<std::int32_t>;
 
-constexpr std::int32_t kVocabulary = 6;
-constexpr std::int32_t kEnd = TableModel::kEnd;
+constexpr std::int32_t kSixTokens = 6;
+constexpr std::int32_t kModelEnd = TableModel::kEnd;
 
-struct Complete {
-  Tokens tokens;
+struct CutTranslation {
+  TokenIds tokens;
   double score = 0;
 };
 
 /// All translations of a search that cuts at `longest` tokens, best first, listed without a search.
-std::vector<Complete> list_all(const TableModel& model, const Tokens& source, std::size_t longest, double alpha) {
-  std::vector<Complete> found;
-  const std::function<void(const Tokens&, double)> visit = [&](const Tokens& tokens, double sum) {
+std::vector<CutTranslation> list_all(const TableModel& model, const TokenIds& source, std::size_t longest,
+                                     double alpha) {
+  std::vector<CutTranslation> found;
+  const std::function<void(const TokenIds&, double)> visit = [&](const TokenIds& tokens, double sum) {
     const auto next = model.distribution(source, tokens);
     const double length = std::pow(static_cast<double>(tokens.size() + 1), alpha);
-    for (std::int32_t token = 0; token < kVocabulary; ++token) {
+    for (std::int32_t token = 0; token < kSixTokens; ++token) {
       const double total = sum + next[static_cast<std::size_t>(token)];
-      Tokens longer = tokens;
-      if (token != kEnd) longer.push_back(token);
-      if (token == kEnd || longer.size() == longest)
+      TokenIds longer = tokens;
+      if (token != kModelEnd) longer.push_back(token);
+      if (token == kModelEnd || longer.size() == longest)
         found.push_back({longer, total / length});
       else
         visit(longer, total);
     }
   };
   visit({}, 0);
-  std::ranges::sort(found, std::greater<>(), &Complete::score);
+  std::ranges::sort(found, std::greater<>(), &CutTranslation::score);
   return found;
 }
 
 TEST(CutAtMaximum, EqualsAListOfAllTranslations) {
-  constexpr std::int32_t kLongest = 3;
-  TableModel model({.vocabulary = kVocabulary});
+  constexpr std::int32_t kCutLength = 3;
+  TableModel model({.vocabulary = kSixTokens});
   const auto sentences = random_sentences(6, 5);
   const auto found = decode_all(model, sentences,
                                 {.beam_size = 1000,
                                  .n_best = 5,
                                  .length_penalty = LengthPenalty::ct2(0.7),
-                                 .maximum_length = kLongest,
+                                 .maximum_length = kCutLength,
                                  .cut_at_maximum = true});
   for (std::size_t i = 0; i < sentences.size(); ++i) {
-    const auto all = list_all(model, sentences[i].source, kLongest, 0.7);
+    const auto all = list_all(model, sentences[i].source, kCutLength, 0.7);
     ASSERT_EQ(found[i].size(), 5U);
     for (std::size_t n = 0; n < found[i].size(); ++n) {
       EXPECT_EQ(found[i][n].tokens, all[n].tokens);
       EXPECT_NEAR(found[i][n].score, all[n].score, 1e-12);
       const bool cut = found[i][n].stopped_by == StoppedBy::kLength;
-      EXPECT_EQ(found[i][n].end, cut ? -1 : kEnd);
+      EXPECT_EQ(found[i][n].end, cut ? -1 : kModelEnd);
       EXPECT_EQ(found[i][n].token_log_probabilities.size(), all[n].tokens.size() + (cut ? 0 : 1));
     }
   }
 }
 
 TEST(CutAtMaximum, GreedyAndSamplesTakeNoFurtherStep) {
-  TableModel model({.vocabulary = kVocabulary, .end_bias = -3});
+  TableModel model({.vocabulary = kSixTokens, .end_bias = -3});
   const auto sentences = random_sentences(10, 5);
   for (const char* strategy : {"greedy", "sampling"}) {
     DecodingOptions options{.strategy = strategy, .maximum_length = 4};
@@ -86,9 +87,9 @@ TEST(CutAtMaximum, GreedyAndSamplesTakeNoFurtherStep) {
   }
 }
 
-class Prefixes : public ::testing::Test {
+class TargetPrefixes : public ::testing::Test {
  protected:
-  Prefixes() {
+  TargetPrefixes() {
     for (Sentence& sentence : sentences_) sentence.target_prefix = {3, 4};
   }
   std::vector<std::vector<Hypothesis>> search(PrefixRole role, double alpha) {
@@ -96,11 +97,11 @@ class Prefixes : public ::testing::Test {
                       {.beam_size = 3, .n_best = 3, .length_penalty = LengthPenalty::ct2(alpha), .prefix_role = role});
   }
 
-  TableModel model_{{.vocabulary = kVocabulary, .end_bias = 1}};
+  TableModel model_{{.vocabulary = kSixTokens, .end_bias = 1}};
   std::vector<Sentence> sentences_ = random_sentences(40, 5);
 };
 
-TEST_F(Prefixes, CountAsTheirRoleSays) {
+TEST_F(TargetPrefixes, CountAsTheirRoleSays) {
   for (const PrefixRole role : {PrefixRole::kScored, PrefixRole::kGiven, PrefixRole::kContext}) {
     const auto found = search(role, 1);
     for (std::size_t i = 0; i < sentences_.size(); ++i)
@@ -121,13 +122,13 @@ TEST_F(Prefixes, CountAsTheirRoleSays) {
   }
 }
 
-TEST_F(Prefixes, EndAtOnceOnlyAsTheBestCandidate) {
+TEST_F(TargetPrefixes, EndAtOnceOnlyAsTheBestCandidate) {
   int others = 0;
   const auto context = search(PrefixRole::kContext, 0);
   const auto given = search(PrefixRole::kGiven, 0);
   for (std::size_t i = 0; i < sentences_.size(); ++i) {
     const auto next = model_.distribution(sentences_[i].source, {3, 4});
-    const bool is_best = std::ranges::max_element(next) - next.begin() == kEnd;
+    const bool is_best = std::ranges::max_element(next) - next.begin() == kModelEnd;
     const auto ends_at_once = [](const std::vector<Hypothesis>& all) {
       return std::ranges::any_of(all, [](const Hypothesis& h) { return h.tokens.size() == 2; });
     };
@@ -138,7 +139,7 @@ TEST_F(Prefixes, EndAtOnceOnlyAsTheBestCandidate) {
 }
 
 TEST(Ends, ReplaceTheEndOfTheModel) {
-  TableModel model({.vocabulary = kVocabulary, .end_bias = 1});
+  TableModel model({.vocabulary = kSixTokens, .end_bias = 1});
   const auto sentences = random_sentences(20, 5);
   int inside = 0;
   for (const char* strategy : {"greedy", "beam", "sampling"})
@@ -147,7 +148,7 @@ TEST(Ends, ReplaceTheEndOfTheModel) {
       const Hypothesis& best = results.front();
       EXPECT_EQ(std::ranges::count(best.tokens, 3) + std::ranges::count(best.tokens, 4), 0);
       EXPECT_GE(best.tokens.size(), 2U);
-      inside += std::ranges::count(best.tokens, kEnd) > 0 ? 1 : 0;
+      inside += std::ranges::count(best.tokens, kModelEnd) > 0 ? 1 : 0;
       if (best.stopped_by != StoppedBy::kEnd) continue;
       EXPECT_TRUE(best.end == 3 || best.end == 4);
     }
@@ -155,7 +156,7 @@ TEST(Ends, ReplaceTheEndOfTheModel) {
 }
 
 TEST(Patience, AllowsMoreResultsThanTheBeamIsWide) {
-  TableModel model({.vocabulary = kVocabulary, .end_bias = 1});
+  TableModel model({.vocabulary = kSixTokens, .end_bias = 1});
   const auto found = decode_all(model, random_sentences(5, 5), {.beam_size = 4, .n_best = 8, .patience = 2});
   for (const auto& results : found) EXPECT_EQ(results.size(), 8U);
 }

@@ -33,8 +33,7 @@ class Beam final : public SearchStrategy {
         constrained_(options),
         wanted_endings_(std::max(n_best_, static_cast<std::int32_t>(std::lround(beam_size_ * options.patience)))) {
     // CTranslate2 stops at the first end only if the length penalty cannot give a later hypothesis a higher score.
-    if (rules_.stop == StopRule::kBestEnded && (options.patience != 1 || options.coverage_penalty != 0))
-      rules_.stop = StopRule::kBeamFinished;
+    if (rules_.stop == StopRule::kBestEnded && options.coverage_penalty != 0) rules_.stop = StopRule::kBeamFinished;
   }
 
   StepNeeds needs(std::int64_t vocabulary) const override {

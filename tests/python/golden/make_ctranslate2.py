@@ -29,6 +29,7 @@ CASES = {
     "no_length_penalty": {"beam_size": 4, "length_penalty": 0, "num_hypotheses": 2},
     "length_penalty": {"beam_size": 5, "length_penalty": 0.6, "num_hypotheses": 3},
     "patience": {"beam_size": 3, "patience": 2, "num_hypotheses": 6},
+    "patience_without_length_penalty": {"beam_size": 3, "patience": 2, "num_hypotheses": 3, "length_penalty": 0},
     "coverage_penalty": {"beam_size": 4, "coverage_penalty": 0.2},
     "repetition_penalty": {"beam_size": 3, "repetition_penalty": 1.3},
     "no_repeat_ngram_size": {"beam_size": 3, "no_repeat_ngram_size": 2},

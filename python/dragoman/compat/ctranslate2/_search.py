@@ -103,12 +103,12 @@ class Batch:
         call = self._options.callback
         if call is None:
             return None
-        tokens, scored = self._conventions.target.tokens, self._options.return_scores
+        tokens, scored, indices = self._conventions.target.tokens, self._options.return_scores, self._searched
 
+        # Without `self`: the job holds the frames of an exception, and the batch holds the job.
         def tell(place: int, sample: int, step: int, token: int, log_probability: float, is_last: bool) -> bool:
             score = log_probability if scored else None
-            result = GenerationStepResult(step, self._searched[place], token, sample, tokens[token], score, is_last)
-            return bool(call(result))
+            return bool(call(GenerationStepResult(step, indices[place], token, sample, tokens[token], score, is_last)))
 
         return tell
 

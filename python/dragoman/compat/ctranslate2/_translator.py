@@ -68,8 +68,8 @@ class Translator:
     --------
     >>> translator = Translator("examples/multi30k/model")
     >>> tokens = dragoman.Tokenizer("examples/multi30k/model/tokenizer.json").tokenize("Ein Hund läuft.")
-    >>> translator.translate_batch([tokens], beam_size=4)[0].hypotheses[0][-1]
-    '.'
+    >>> translator.translate_batch([tokens], beam_size=4)[0].hypotheses[0][:2]
+    ['▁A', '▁dog']
     """
 
     def __init__(
