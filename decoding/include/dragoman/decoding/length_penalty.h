@@ -11,7 +11,7 @@ namespace dragoman::decoding {
 enum class StopRule : std::uint8_t {
   kBeamFinished,  ///< B hypotheses have ended (fairseq; CTranslate2 with a penalty)
   kBestEnded,  ///< the best candidate of some step was an end, and n_best have ended (CTranslate2 without penalties).
-               ///< With patience or a coverage penalty it acts as kBeamFinished
+               ///< With a coverage penalty it acts as kBeamFinished
   kBeamEmpty,  ///< no hypothesis is alive (Marian)
   kBound,      ///< no living hypothesis can still become one of the n_best
   kOutscored,  ///< B hypotheses have ended, and no living one would score more than the worst of the best B if it ended

@@ -26,7 +26,7 @@ inline constexpr std::int32_t kNucleusLimit = 1024;
 
 /// How the target prefix of a sentence counts in the scores of its hypotheses.
 enum class PrefixRole : std::uint8_t {
-  kScored,  ///< its log probabilities and its tokens count, as those of every other token
+  kScored,  ///< its log probabilities and its tokens count, like all others
   kGiven,  ///< its log probabilities count as 0, but its tokens count towards lengths. In the first step after it, only
            ///< the best candidate may be an end (CTranslate2)
   kContext,  ///< neither counts: the translation begins after it
@@ -83,8 +83,7 @@ struct DecodingOptions {
   /// Whether a token that makes a hypothesis reach the longest target also cuts it. Otherwise the hypothesis has one
   /// more step, in which it may end. With an ordinary beam, only the first beam_size candidates of the last step count.
   bool cut_at_maximum = false;
-  /// The tokens that end a hypothesis, in place of the model's end. Empty: the model's end. For beam, greedy and
-  /// sampling.
+  /// The tokens that end a hypothesis, in place of the model's end. Empty: the model's end.
   std::vector<std::int32_t> ends{};
 
   SamplingOptions sampling{};

@@ -16,7 +16,7 @@ struct SequenceTags {
   std::vector<std::int32_t> source_prefix{};
   std::vector<std::int32_t> source_suffix{};  ///< after the closing end
   std::vector<std::int32_t> target_prefix{};  ///< the first tokens of every translation
-  /// Whether sources have a closing end. Those of OpenNMT-py's models have none.
+  /// Whether sources have a closing end. Models of OpenNMT-py have none.
   bool source_end = true;
 
   /// Returns whether sentences have no tokens but their own and the ends.
