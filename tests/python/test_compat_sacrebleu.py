@@ -6,8 +6,10 @@ The table SCORES was printed by this module with the package in place of the dro
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -169,6 +171,17 @@ def test_what_is_missing_says_so(name: str, monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setattr("dragoman.compat.sacrebleu.tokenizers.engine.SACREBLEU_DIR", str(tmp_path))
     with pytest.raises(NotImplementedError, match=name):
         BLEU(tokenize=name)
+
+
+def test_sentencepiece_models_are_read_from_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    model = Path(__file__).parents[1] / "tokenizer" / "golden" / "sentencepiece_plain.model"
+    (tmp_path / "models").mkdir()
+    shutil.copy(model, tmp_path / "models" / "flores200sacrebleuspm")
+    monkeypatch.setattr("dragoman.compat.sacrebleu.tokenizers.engine.SACREBLEU_DIR", str(tmp_path))
+    metric = BLEU(tokenize="flores200", max_ngram_order=1)
+    assert metric.corpus_score(["a cat"], [["a cat"]]).score == pytest.approx(100)
+    assert "|tok:flores200|" in str(metric.get_signature())
+    assert metric.tokenizer("\U0001f642") in ("▁ \U0001f642", "▁\U0001f642"), "text without a piece is itself"
 
 
 def test_there_are_no_test_sets() -> None:

@@ -3,7 +3,8 @@
 Scores, confidence intervals, p-values and signatures are those of sacreBLEU. The version in a signature is
 `2.6.0+dragoman.VERSION`: sacreBLEU's version whose values these are, and the program that computed them.
 
-Not covered: test sets and their download. Read the files and pass the texts.
+Not covered: test sets and their download (read the files and pass the texts), and the program `sacrebleu`, which
+`dragoman evaluate` replaces.
 
 >>> from dragoman.compat import sacrebleu
 >>> sacrebleu.corpus_bleu(["The dog bit the man.", "It slept."], [["The dog bit the man.", "It was asleep."]])

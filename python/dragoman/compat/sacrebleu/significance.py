@@ -144,8 +144,7 @@ class PairedTest:
         result = Result(engine.value(np.ascontiguousarray(statistics.sum(axis=0))))
         samples = self.n_samples if self.test_type == "bs" else self.n_ar_confidence
         if samples > 0:
-            values = engine.bootstrap(statistics, 1, samples, seed)
-            result.mean, result.ci = _core.confidence_interval(values.tolist())
+            result.mean, result.ci = estimate_ci(np.asarray(engine.bootstrap(statistics, 1, samples, seed)))
         return result
 
     def _interval(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from .dataset import no_test_sets
 
@@ -16,7 +16,7 @@ SACREBLEU_DIR = os.environ.get("SACREBLEU", os.path.join(os.path.expanduser("~")
 def smart_open(file: str, mode: str = "rt", encoding: str = "utf-8") -> IO[Any]:
     """Open a file, compressed if its name ends with .gz. Lines end at line feeds only."""
     if file.endswith(".gz"):
-        return gzip.open(file, mode=mode, encoding=encoding, newline="\n")  # type: ignore[no-any-return, call-overload]
+        return cast(IO[Any], gzip.open(file, mode=mode, encoding=encoding, newline="\n"))
     return open(file, mode=mode, encoding=encoding, newline="\n")
 
 

@@ -206,7 +206,7 @@ class Metric(Generic[ScoreType]):
         metric = self._make()
         if self.num_refs > 0:
             streams = [[segment[i] for _, segment in pairs] for i in range(self.num_refs)]
-            return metric.count_segments([hypothesis for hypothesis, _ in pairs], streams)
+            return np.asarray(metric.count_segments([hypothesis for hypothesis, _ in pairs], streams), np.float64)
         return np.array([metric.count_segment(hypothesis, segment) for hypothesis, segment in pairs])
 
     def sentence_score(self, hypothesis: str, references: Sequence[str]) -> ScoreType:
@@ -248,7 +248,7 @@ class Metric(Generic[ScoreType]):
         score = self._aggregate_and_compute(statistics)
         if n_bootstrap > 1:
             seed = seed_of_environment()
-            values = self._make().bootstrap(statistics, max(self.num_refs, 1), n_bootstrap, drawn(seed))
+            values = np.asarray(self._make().bootstrap(statistics, max(self.num_refs, 1), n_bootstrap, drawn(seed)))
             score._mean, score._ci = _core.confidence_interval(values.tolist())
             self.n_bootstrap = n_bootstrap
             self.seed = str(seed).lower()

@@ -11,6 +11,8 @@ from dragoman import Tokenizer, _core
 from ..utils import SACREBLEU_DIR
 from .tokenizer_base import BaseTokenizer
 
+_EXACT = _core.EncodeOptions("exact", 0.1, 0.1, 0, 0, 0, False)
+
 
 class EngineTokenizer(BaseTokenizer):
     """A tokenizer that the engine's metric has under this name, too."""
@@ -103,7 +105,7 @@ class TokenizerSPM(BaseTokenizer):
         return self.name
 
     def __call__(self, line: str) -> str:
-        return " ".join(self._model.tokenize(line))
+        return " ".join(self._model._core.encode_as_text(line, _EXACT))
 
 
 class Flores101Tokenizer(TokenizerSPM):
