@@ -9,11 +9,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <dragoman/core/option_error.h>
 #include <dragoman/dragoman.h>
+#include <dragoman/tokenizer/learn_codes.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
 namespace dragoman::python {
@@ -175,6 +177,18 @@ void add_learning(nb::module_& module) {
         });
       },
       nb::arg("files"), nb::arg("options"), nb::arg("progress").none(), nb::arg("log").none());
+  module.def(
+      "learn_codes",
+      [](const nb::dict& counts, std::size_t merges, std::int64_t min_frequency, const nb::object& progress) {
+        std::vector<tokenizer::CodesWord> words;
+        for (const auto& [word, count] : counts) words.push_back({text_of(word), nb::cast<std::uint64_t>(count)});
+        BlockingCall call;
+        return call.run([&, on_progress = call.progress(progress)] {
+          return tokenizer::learn_codes(words, {.merges = merges, .min_frequency = min_frequency}, on_progress,
+                                        call.stop());
+        });
+      },
+      nb::arg("counts"), nb::arg("merges"), nb::arg("min_frequency"), nb::arg("progress").none());
 }
 
 }  // namespace dragoman::python
