@@ -80,8 +80,7 @@ class Convert final : public Command {
          "format of the input (default: recognised by content): tokenizer-json, subword-nmt, fastbpe, gpt2, "
          "sentencepiece, tiktoken, youtokentome, or the name of a model importer")  //
         ("to", po::value(&to_)->value_name("KIND"),
-         fmt::format("format of the output: for a tokenizer, a format of --from except fastbpe and youtokentome; for a "
-                     "model, {}",
+         fmt::format("format of the output: for a tokenizer, a format of --from except fastbpe; for a model, {}",
                      export_names())
              .c_str())("import-options", po::value(&import_options_)->composing()->value_name("KEY=VALUE"),
                        "option for the importer of a model (may be repeated)");

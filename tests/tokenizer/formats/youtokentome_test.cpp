@@ -5,14 +5,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
+#include <dragoman/tokenizer/learn_bpe.h>
 
 namespace dragoman::tokenizer {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -55,15 +56,15 @@ TEST_F(YouTokenToMe, TokenizerJsonKeepsTheIds) {
     EXPECT_EQ(again.encode(row["text"].get<std::string>()), row["ids"].get<std::vector<std::int32_t>>()) << row["text"];
 }
 
-TEST_F(YouTokenToMe, IsRecognisedAndNotWritten) {
+TEST_F(YouTokenToMe, IsRecognisedAndWrittenAgain) {
   const std::string content = core::read_file(path_);
   EXPECT_EQ(recognise(path_, content), FileKind::kYouTokenToMe);
   EXPECT_EQ(recognise(path_, content.substr(0, content.find('\n', 60) + 1)), FileKind::kYouTokenToMe);
   const testing::TemporaryFolder folder;
-  EXPECT_THAT(testing::error_of([&] {
-                write_tokenizer_file(tokenizer_.definition(), FileKind::kYouTokenToMe, folder / "out.model");
-              }),
-              AllOf(HasSubstr("out.model: "), HasSubstr("only read")));
+  write_tokenizer_file(tokenizer_.definition(), FileKind::kYouTokenToMe, folder / "out.model");
+  EXPECT_EQ(read_tokenizer_file(folder / "out.model").merges, tokenizer_.definition().merges);
+  const BpeTokenizer again(read_tokenizer_file(folder / "out.model"));
+  EXPECT_EQ(again.to_json(), tokenizer_.to_json());
 }
 
 // A mark, a, b; the merges ab and, with the mark in front, all of it; the special ids.
@@ -105,6 +106,58 @@ TEST(YouTokenToMeReader, RefusesDamage) {
   EXPECT_THAT(changed("1 0 2 3", "1 2 3"), HasSubstr("line 7: expected the ids of <UNK>"));
   EXPECT_THAT(changed("9601 4", "99 4"), HasSubstr("U+2581"));
   EXPECT_THAT(error_of_text("2 0\n9601 0\n97 1\n2 -1 -1 -1\n"), HasSubstr("the id 0"));
+}
+
+std::string error_of_definition(BpeDefinition definition) {
+  return testing::error_of([&] { write_youtokentome(definition); });
+}
+
+TEST(YouTokenToMeWriter, WritesTheFileThatWasRead) {
+  EXPECT_EQ(write_youtokentome(read_youtokentome(kSmall, "file")), kSmall);
+  EXPECT_EQ(write_youtokentome(read_youtokentome("2 0\n9601 1\n97 2\n0 -1 -1 -1\n", "file")),
+            "2 0\n9601 1\n97 2\n0 -1 -1 -1\n");
+}
+
+TEST(YouTokenToMeWriter, RefusesOtherTokenizersWithTheReason) {
+  const BpeDefinition small = read_youtokentome(kSmall, "file");
+  BpeDefinition changed = small;
+  changed.fuse_unknown = false;
+  EXPECT_THAT(error_of_definition(changed), HasSubstr("a run of unknown characters"));
+  changed = small;
+  changed.added_tokens.pop_back();
+  EXPECT_THAT(error_of_definition(changed), HasSubstr("the piece '<EOS>' is neither a character nor an earlier merge"));
+  changed = small;
+  changed.pieces[3] = "<ph>";
+  EXPECT_THAT(error_of_definition(changed), HasSubstr("it has the special piece '<ph>'"));
+  changed = small;
+  changed.merges.push_back({5, 4, 8});
+  EXPECT_THAT(error_of_definition(changed), HasSubstr("two merges make the piece"));
+  changed = small;
+  std::swap(changed.merges[0], changed.merges[1]);
+  EXPECT_THAT(error_of_definition(changed), HasSubstr("the piece 'ab' is neither a character nor an earlier merge"));
+  EXPECT_THAT(error_of_definition(read_tokenizer_file(testing::golden_file("default.tokenizer.json"))),
+              HasSubstr("as bytes"));
+  EXPECT_THAT(error_of_definition(read_tokenizer_file(testing::golden_file("subword_nmt.codes02"))),
+              HasSubstr("another way"));
+}
+
+TEST(YouTokenToMeWriter, WritesWhatIsLearnedForIt) {
+  const testing::TemporaryFolder folder;
+  core::write_file(folder / "text", "low\tlower  low\xE2\x96\x81low\nlow lower\n");
+  LearnOptions options;
+  options.vocab_size = 18;
+  options.min_frequency = 1;
+  options.byte_fallback = false;
+  options.special_tokens = {"<PAD>", "<UNK>", "<BOS>", "<EOS>"};
+  options.written_as = FileKind::kYouTokenToMe;
+  const BpeTokenizer learned = learn_bpe({folder / "text"}, options);
+  const BpeTokenizer again(read_youtokentome(write_youtokentome(learned.definition()), "file"));
+  EXPECT_EQ(again.definition().pieces, learned.definition().pieces);
+  EXPECT_EQ(again.definition().merges, learned.definition().merges);
+  EXPECT_EQ(again.definition().text, learned.definition().text);
+  EXPECT_THAT(testing::pieces_of(again, " low\t lower"), ElementsAre("\xE2\x96\x81low", "\xE2\x96\x81lower"));
+  options.byte_fallback = true;
+  EXPECT_THAT(testing::error_of([&] { learn_bpe({folder / "text"}, options); }), HasSubstr("as bytes"));
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ TEST(BpeLearning, KindsThatCannotHoldTheResultRefuseBeforeTheCorpusIsRead) {
   EXPECT_THAT(refusal(kModel, [](LearnOptions& o) { o.special_tokens = {}; }), HasSubstr("no unknown token"));
   EXPECT_THAT(refusal(kModel, [](LearnOptions& o) { o.split_punctuation = true; }), HasSubstr("punctuation"));
   EXPECT_THAT(refusal(FileKind::kTiktoken, nothing), HasSubstr("byte"));
-  EXPECT_THAT(refusal(FileKind::kYouTokenToMe, nothing), HasSubstr("only read"));
+  EXPECT_THAT(refusal(FileKind::kYouTokenToMe, nothing), HasSubstr("as bytes"));
   EXPECT_THAT(refusal(kModel, nothing), HasSubstr("there-is-no-such-file")) << "what can be written is learned";
   EXPECT_THAT(refusal(FileKind::kTokenizerJson, [](LearnOptions& o) { o.split_digits = o.lowercase = true; }),
               HasSubstr("there-is-no-such-file"));

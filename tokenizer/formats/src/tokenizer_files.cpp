@@ -176,13 +176,8 @@ void check_text(const BpeDefinition& definition) {
              "codes of fastBPE cannot be written, since the counts in them are not known; write codes of subword-nmt");
 }
 
-[[noreturn]] void refuse_youtokentome(const BpeDefinition&) {
-  core::fail(ErrorCode::kUnsupported, "models of YouTokenToMe are only read; write tokenizer-json");
-}
-
-template <auto refuse>
-void refuse_to_write(const BpeDefinition& definition, const std::filesystem::path& /*path*/) {
-  refuse(definition);
+void refuse_to_write_fastbpe(const BpeDefinition& definition, const std::filesystem::path& /*path*/) {
+  refuse_fastbpe(definition);
 }
 
 /// The list of all kinds.
@@ -198,13 +193,13 @@ constexpr KnownKind kKinds[] = {
      check_text<write_json_in_steps>},
     {FileKind::kSubwordNmt, "subword-nmt", read_codes_of<FileKind::kSubwordNmt>, write_text<write_codes>,
      check_text<write_codes>},
-    {FileKind::kFastBpe, "fastbpe", read_codes_of<FileKind::kFastBpe>, refuse_to_write<refuse_fastbpe>, refuse_fastbpe},
+    {FileKind::kFastBpe, "fastbpe", read_codes_of<FileKind::kFastBpe>, refuse_to_write_fastbpe, refuse_fastbpe},
     {FileKind::kGpt2, "gpt2", read_gpt2_files, write_gpt2_files, check_text<write_gpt2>},
     {FileKind::kSentencePiece, "sentencepiece", read_text<read_sentencepiece_file>, write_text<write_sentencepiece>,
      check_text<write_sentencepiece>},
     {FileKind::kTiktoken, "tiktoken", read_text<read_tiktoken>, write_text<write_tiktoken>, check_text<write_tiktoken>},
-    {FileKind::kYouTokenToMe, "youtokentome", read_text<read_youtokentome>, refuse_to_write<refuse_youtokentome>,
-     refuse_youtokentome},
+    {FileKind::kYouTokenToMe, "youtokentome", read_text<read_youtokentome>, write_text<write_youtokentome>,
+     check_text<write_youtokentome>},
 };
 
 const KnownKind& description_of(FileKind kind) {

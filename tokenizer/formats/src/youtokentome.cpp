@@ -3,8 +3,12 @@
 #include "text_fields.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <optional>
 #include <unordered_map>
+
+#include <fmt/ranges.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/hash.h>
@@ -132,8 +136,6 @@ class ModelReader {
 
   bool in_range(std::int64_t id) const { return id >= 0 && id < static_cast<std::int64_t>(definition_.pieces.size()); }
 
-  /// Words are separated by any kind of space and have a leading mark. A run of unknown characters in a word is one
-  /// piece.
   void describe_text() {
     check(ids_.contains(kWordMark), "the character U+2581, which stands in front of words, is missing");
     // The program uses the id 0 for "merged away", and drops a piece with this id at the start of a word.
@@ -141,16 +143,7 @@ class ModelReader {
               std::ranges::find_if(definition_.added_tokens, [](const auto& t) { return t.id == 0; }),
           "the id 0 is not that of a special piece, so the program that wrote this drops it in front of words");
     definition_.fuse_unknown = true;
-    using Kind = NormalizerStep::Kind;
-    NormalizerSteps steps;
-    for (const char* space : kSpaces) steps.push_back({Kind::kReplace, space, " "});
-    for (const Kind kind : {Kind::kTrimStart, Kind::kTrimEnd, Kind::kSqueeze}) steps.push_back({kind, " ", {}});
-    steps.push_back({Kind::kPrepend, {}, kWordMark});
-    steps.push_back({Kind::kReplace, " ", kWordMark});
-    definition_.text =
-        CharacterText{.normalizer = std::move(steps),
-                      .pre_tokenizer = SplitBefore{.mark = kWordMark},
-                      .decoder = DecoderSteps{.replacements = {{kWordMark, " "}}, .strip = Strip{.character = " "}}};
+    definition_.text = youtokentome_text();
   }
 
   /// Limits the memory of merges that double a piece again and again.
@@ -164,7 +157,102 @@ class ModelReader {
   std::unordered_map<std::string, std::int64_t, core::TextHash> ids_;
 };
 
+/// Writes a definition; throws Error{kUnsupported} with the reason if the format cannot represent it.
+class ModelWriter {
+ public:
+  explicit ModelWriter(const BpeDefinition& definition) : definition_(definition) {}
+
+  std::string write() {
+    check_text();
+    read_specials();
+    check_pieces();
+    const std::size_t characters = definition_.pieces.size() - specials_ - definition_.merges.size();
+    std::string text = fmt::format("{} {}\n", characters, definition_.merges.size());
+    for (std::size_t id = 0; id < definition_.pieces.size(); ++id)
+      if (origins_[id] == Origin::kNone) text += fmt::format("{} {}\n", code_point(definition_.pieces[id]), id);
+    for (const Merge& merge : definition_.merges)
+      text += fmt::format("{} {} {}\n", merge.left, merge.right, merge.result);
+    return text + fmt::format("{}\n", fmt::join(ids_, " "));
+  }
+
+ private:
+  enum class Origin { kNone, kSpecial, kMerge };
+
+  static void check(bool condition, std::string_view reason) {
+    require(condition, ErrorCode::kUnsupported, "a model of YouTokenToMe cannot represent this tokenizer: {}", reason);
+  }
+
+  void check_text() const {
+    const auto* text = std::get_if<CharacterText>(&definition_.text);
+    check(text == nullptr || !text->byte_fallback, "it writes characters outside the vocabulary as bytes");
+    check(text != nullptr && *text == youtokentome_text(),
+          "it treats spaces or characters in another way; learn it for this kind of file");
+    check(definition_.fuse_unknown, "a run of unknown characters is several pieces");
+    check(!definition_.ignore_merges && definition_.unused.empty() && definition_.post_processor.empty(),
+          "it chooses pieces by more than merges");
+  }
+
+  void read_specials() {
+    origins_.resize(definition_.pieces.size(), Origin::kNone);
+    for (const AddedToken& token : definition_.added_tokens) {
+      const auto id = static_cast<std::size_t>(token.id);
+      const auto* const name = std::ranges::find(kSpecialsInOrder, definition_.pieces[id]);
+      check(token.special && name != std::end(kSpecialsInOrder),
+            fmt::format("it has the special piece {}; there are {}", Quoted{definition_.pieces[id]},
+                        fmt::join(kSpecialsInOrder, ", ")));
+      ids_[static_cast<std::size_t>(name - std::begin(kSpecialsInOrder))] = token.id;
+      origins_[id] = Origin::kSpecial;
+      ++specials_;
+    }
+    check(ids_[0] >= 0 && definition_.unknown == ids_[0], "it has no piece <UNK> for unknown characters");
+    check(origins_[0] == Origin::kSpecial, "the piece with the id 0 is not special");
+  }
+
+  void check_pieces() {
+    for (const Merge& merge : definition_.merges) {
+      for (const std::int32_t part : {merge.left, merge.right})
+        if (origins_[static_cast<std::size_t>(part)] != Origin::kMerge)
+          code_point(definition_.pieces[static_cast<std::size_t>(part)]);
+      Origin& origin = origins_[static_cast<std::size_t>(merge.result)];
+      check(origin == Origin::kNone, fmt::format("two merges make the piece {}",
+                                                 Quoted{definition_.pieces[static_cast<std::size_t>(merge.result)]}));
+      origin = Origin::kMerge;
+    }
+    check(std::ranges::find(definition_.pieces, kWordMark) != definition_.pieces.end(),
+          "it has no piece U+2581, the mark at the beginning of words");
+  }
+
+  static std::uint32_t code_point(const std::string& piece) {
+    const core::DecodedCharacter character = core::decode_utf8(piece, 0);
+    check(character.length == piece.size(),
+          fmt::format("the piece {} is neither a character nor an earlier merge", Quoted{piece}));
+    return static_cast<std::uint32_t>(character.code_point);
+  }
+
+  const BpeDefinition& definition_;
+  std::array<std::int64_t, std::size(kSpecialsInOrder)> ids_{-1, -1, -1, -1};
+  std::vector<Origin> origins_;  // by id
+  std::size_t specials_ = 0;
+};
+
 }  // namespace
+
+NormalizerSteps youtokentome_spaces() {
+  using Kind = NormalizerStep::Kind;
+  NormalizerSteps steps;
+  for (const char* space : kSpaces) steps.push_back({Kind::kReplace, space, " "});
+  for (const Kind kind : {Kind::kTrimStart, Kind::kTrimEnd, Kind::kSqueeze}) steps.push_back({kind, " ", {}});
+  return steps;
+}
+
+CharacterText youtokentome_text() {
+  NormalizerSteps steps = youtokentome_spaces();
+  steps.push_back({NormalizerStep::Kind::kPrepend, {}, kWordMark});
+  steps.push_back({NormalizerStep::Kind::kReplace, " ", kWordMark});
+  return {.normalizer = std::move(steps),
+          .pre_tokenizer = SplitBefore{.mark = kWordMark},
+          .decoder = DecoderSteps{.replacements = {{kWordMark, " "}}, .strip = Strip{.character = " "}}};
+}
 
 bool looks_like_youtokentome(std::string_view content, const std::vector<std::string_view>& lines) {
   if (lines.size() < 3) return false;
@@ -183,6 +271,10 @@ bool looks_like_youtokentome(std::string_view content, const std::vector<std::st
 
 BpeDefinition read_youtokentome(std::string_view text, const std::string& name) {
   return ModelReader(text, name).read();
+}
+
+std::string write_youtokentome(const BpeDefinition& definition) {
+  return ModelWriter(definition).write();
 }
 
 }  // namespace dragoman::tokenizer

@@ -2,6 +2,7 @@
 
 #include "definition/add_token.h"
 #include "definition/escapes.h"
+#include "formats/youtokentome.h"
 #include "learning/alphabet.h"
 #include "learning/learn_within.h"
 #include "learning/learning_corpus.h"
@@ -13,6 +14,7 @@
 #include "regex/pattern.h"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_set>
 
 #include <dragoman/core/error.h>
@@ -102,7 +104,8 @@ bool needs_whole_lines(WordSource::Kind kind, const LearnOptions& options) {
 
 void add_first_pieces(BpeDefinition& definition, const LearnOptions& options) {
   add_tokens(definition, options.special_tokens, true);
-  if (const auto unknown = std::ranges::find(definition.pieces, "<unk>"); unknown != definition.pieces.end())
+  const char* const unknown_token = options.written_as == FileKind::kYouTokenToMe ? "<UNK>" : "<unk>";
+  if (const auto unknown = std::ranges::find(definition.pieces, unknown_token); unknown != definition.pieces.end())
     definition.unknown = static_cast<std::int32_t>(unknown - definition.pieces.begin());
   for (int byte = 0; byte < 256 && options.byte_fallback; ++byte)
     definition.pieces.push_back(piece_of_byte(static_cast<unsigned char>(byte)));
@@ -132,7 +135,8 @@ void add_text_steps(BpeDefinition& definition, const LearnOptions& options) {
   }
   using Kind = NormalizerStep::Kind;
   auto& text = definition.text.emplace<CharacterText>();
-  definition.fuse_unknown = options.written_as == FileKind::kSentencePiece;
+  const bool for_youtokentome = options.written_as == FileKind::kYouTokenToMe;
+  definition.fuse_unknown = options.written_as == FileKind::kSentencePiece || for_youtokentome;
   text.byte_fallback = options.byte_fallback;
   if (options.normalization == Normalization::kNfc) text.normalizer.push_back({Kind::kNfc, {}, {}});
   if (options.normalization == Normalization::kNfkc) text.normalizer.push_back({Kind::kNfkc, {}, {}});
@@ -143,8 +147,9 @@ void add_text_steps(BpeDefinition& definition, const LearnOptions& options) {
                                              .punctuation = options.split_punctuation,
                                              .protected_pattern = protected_pattern(options)}};
   auto& decoder = text.decoder.emplace<DecoderSteps>(DecoderSteps{.byte_fallback = options.byte_fallback});
-  add_escapes(definition, options.spaces_are_marks() && options.escape_marks);
+  add_escapes(definition, options.spaces_are_marks() && options.escape_marks && !for_youtokentome);
   if (!options.spaces_are_marks()) return;
+  if (for_youtokentome) std::ranges::copy(youtokentome_spaces(), std::back_inserter(text.normalizer));
   if (options.word_marks) text.normalizer.push_back({Kind::kPrepend, {}, kWordMark});
   text.normalizer.push_back({Kind::kReplace, " ", kWordMark});
   decoder.replacements.push_back({kWordMark, " "});
