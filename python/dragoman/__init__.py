@@ -17,6 +17,7 @@ from ._evaluate import MetricScore, SystemComparison, compare_systems, evaluate
 from . import compat
 from ._extension import LineCounts, load_plugin, logits_processor, run_pipeline, stage
 from ._model import Model, Translation, Translator
+from ._model import fail_open_futures as _fail_open_futures
 from ._options import LearnBpeOptions, LearnUnigramOptions, LogFunction, Progress, ProgressFunction, SearchOptions, TranslateOptions
 from ._services import Aligner, Alignment, Embedder, Score, Scorer
 from ._tokenizer import EncodedBatch, Offsets, Tokenizer, learn_bpe, learn_unigram
@@ -85,3 +86,4 @@ __all__ = [
 _atexit.register(_core.at_exit)
 if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(after_in_child=_core.after_fork)
+    _os.register_at_fork(after_in_child=_fail_open_futures)

@@ -6,6 +6,7 @@ import asyncio
 import collections
 import concurrent.futures
 import json
+import weakref
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, overload
@@ -17,6 +18,7 @@ from typing_extensions import Unpack
 from . import _core
 from ._options import SearchOptions, TranslateOptions, several, to_json
 from ._tokenizer import PathLike, Tokenizer
+from .errors import UnsupportedError
 
 
 class Model:
@@ -310,19 +312,21 @@ class Translator:
             raise TypeError(f"text is {_named(text)}; it must be a str")
         # It keeps the translator until it is done: unfinished texts of one that is gone are stopped.
         future = _Submitted(self)
-        if on_partial is not None:
-            on_partial = _growing(on_partial)
+        _open_futures.add(future)
+        partial = None if on_partial is None else _Partial(on_partial, future)
 
         def done(found: list[Any] | None, error: BaseException | None) -> None:
             future.translator = None
             if not future.set_running_or_notify_cancel():
                 return
+            if partial is not None and partial.error is not None:
+                error = partial.error
             if error is not None:
                 future.set_exception(error)
             else:
                 future.set_result([_translation(each) for each in found or ()])
 
-        future.cancellation = self._core.submit(text, *_split(options), done, on_partial)
+        future.cancellation = self._core.submit(text, *_split(options), done, partial)
         return future
 
     async def translate_async(self, text: str, **options: Unpack[TranslateOptions]) -> str:
@@ -401,17 +405,25 @@ def _retranslate(model: Model, processors: dict[str, Any], search: SearchOptions
     return Translator(model, logits_processors=processors, **search)
 
 
-def _growing(function: Callable[[str], None]) -> Callable[[str], None]:
-    """Return a function that passes a prefix on only if it is longer than the last one."""
-    longest = 0
+class _Partial:
+    """Passes prefixes on that are longer than the last one. An exception ends the search, and is the future's."""
 
-    def call(text: str) -> None:
-        nonlocal longest
-        if len(text) > longest:
-            longest = len(text)
-            function(text)
+    def __init__(self, function: Callable[[str], None], future: _Submitted) -> None:
+        self.function = function
+        self.future = future
+        self.longest = 0
+        self.error: BaseException | None = None
 
-    return call
+    def __call__(self, text: str) -> None:
+        if len(text) <= self.longest or self.error is not None:
+            return
+        self.longest = len(text)
+        try:
+            self.function(text)
+        except BaseException as error:
+            self.error = error
+            if self.future.cancellation is not None:
+                self.future.cancellation.request_stop()
 
 
 class _Submitted(concurrent.futures.Future[list[Translation]]):
@@ -428,3 +440,15 @@ class _Submitted(concurrent.futures.Future[list[Translation]]):
         if cancelled and self.cancellation is not None:
             self.cancellation.request_stop()
         return cancelled
+
+
+#: Those that are not done, for the child of a fork, in which nobody finishes them.
+_open_futures: weakref.WeakSet[_Submitted] = weakref.WeakSet()
+
+
+def fail_open_futures() -> None:
+    """Fail the futures of the parent process, in the child of a fork."""
+    for future in list(_open_futures):
+        if not future.done() and future.set_running_or_notify_cancel():
+            message = "the text was submitted before the process was forked; submit it again in this process"
+            future.set_exception(UnsupportedError(message))

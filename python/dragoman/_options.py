@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import sys
 from typing import Any, Callable, Iterable, Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import Any, Callable, Iterable, Mapping, Sequence
 from typing_extensions import TypedDict
 
 from . import _core
+from .errors import InvalidArgumentError
 
 
 class Progress(TypedDict):
@@ -142,6 +144,11 @@ class LearnUnigramOptions(LearnOptions, total=False):
 
 def to_json(options: Mapping[str, Any]) -> str:
     """Return the options as the extension takes them; "" for none."""
+    for name, value in options.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            error = InvalidArgumentError(f"`{name}` is {value}; it must be a finite number")
+            error.key = name
+            raise error
     return json.dumps(options, default=to_plain) if options else ""
 
 

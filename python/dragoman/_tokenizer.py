@@ -50,7 +50,7 @@ class EncodedBatch(Sequence[Ids]):
         self.offsets = offsets
 
     def __len__(self) -> int:
-        return len(self.offsets) - 1
+        return max(len(self.offsets) - 1, 0)
 
     @overload
     def __getitem__(self, index: int) -> Ids: ...
