@@ -23,7 +23,7 @@ def learn(texts: Iterable[str], spec: Any, layout: Layout) -> list[Piece]:
         for part in text.split("\n"):
             characters.update(part)
             if spec.model_type == TrainerSpec.WORD:
-                words.update(split_words(part, spec.treat_whitespace_as_suffix))
+                words.update(split_words(part))
     kept = _covered(characters, spec)
     if spec.model_type == TrainerSpec.CHAR:
         counts = Counter({c: n for c, n in characters.items() if c in kept})

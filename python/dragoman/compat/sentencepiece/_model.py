@@ -133,12 +133,17 @@ class Model:
     # ---- encoding
 
     def _clean(self, text: str | bytes) -> str | bytes:
-        """Replace bytes that are not UTF-8, which only unigram models of the engine do by themselves."""
+        """Replace bytes that are not UTF-8, unless the engine does so."""
         if isinstance(text, bytes):
-            return text if self.unigram else text.decode("utf-8", "dragoman_bytewise")
+            return text.decode("utf-8", "dragoman_bytewise") if self._keeps_bytes else text
         if isinstance(text, str):
             return text
         raise TypeError(f"a text must be str or bytes, not {type(text).__name__}")
+
+    @property
+    def _keeps_bytes(self) -> bool:
+        """Whether the engine encodes bytes that are not UTF-8 as they are."""
+        return not self.unigram and not self.normalizer.precompiled_charsmap
 
     def options(self, sampling: tuple[int, float] | None) -> OptionsOf:
         """Return the engine's options; `sampling` is (nbest_size, alpha)."""
@@ -186,19 +191,32 @@ class Model:
         data = as_bytes(text)
         if self.words:
             return self._word_pieces(data)
-        ids, spans = self.core.encode_pieces(self._clean(text), options)
+        clean = self._clean(text)
+        ids, spans = self.core.encode_pieces(clean, options)
         listed = ids.tolist()
+        if isinstance(text, bytes) and isinstance(clean, str) and len(clean.encode()) != len(data):
+            spans = _places_before_cleaning(data)[spans]
         ranges = [(begin, end) for begin, end in spans.tolist()]
+        if self._keeps_bytes and data.endswith(b" "):
+            # In these models of the engine the last piece represents spaces that are removed at the end, too.
+            last = int(self.text_normalizer.normalize(data)[1][-1])
+            ranges = [(min(begin, last), min(end, last)) for begin, end in ranges]
         return self._made(data, listed, self.texts_of(text, listed, options), ranges)
 
     def _made(
         self, data: bytes, ids: list[int], texts: list[str], spans: list[tuple[int, int]], score: float | None = None
     ) -> Pieces:
-        types = self.types
-        surfaces: list[bytes | None] = [
-            None if begin == end and id >= 0 and types[id] == BYTE and self.byte_fallback else data[begin:end]
-            for id, (begin, end) in zip(ids, spans)
-        ]
+        surfaces: list[bytes | None] = [data[begin:end] for begin, end in spans]
+        if self.byte_fallback:
+            # Only the last byte of a character has a surface.
+            rest = 0
+            for i, id in enumerate(ids):
+                if self.types[id] != BYTE:
+                    continue
+                byte = int(texts[i][3:5], 16)
+                rest = rest - 1 if rest else (byte >= 0xC0) + (byte >= 0xE0) + (byte >= 0xF0)
+                if rest:
+                    surfaces[i] = None
         return Pieces(data, ids, texts, spans, surfaces, score)
 
     def encode_n_best(self, text: str | bytes, most: int) -> list[Pieces]:
@@ -209,13 +227,14 @@ class Model:
             raise RuntimeError("NBestEncode is not available for the current model.")
         data = as_bytes(text)
         found = _core.n_best_pieces(self.core, data, most, _settings["n_best_timeout"])
-        # The library adds numbers of 32 bits: from the left if only the best is wanted, else from the right.
-        step = 1 if most == 1 else -1
+        # The library adds numbers of 32 bits from the right, after a timeout from the left, and has no score of a single
+        # segmentation.
+        step = 1 if _settings["n_best_timeout"] and len(found) == 1 else -1
         made = []
         for ids, texts, spans, _ in found:
             pieces = self._made(data, list(ids), list(texts), list(spans))
             score = np.float32(0)
-            for each in self.scores_of(pieces)[::step]:
+            for each in self.scores_of(pieces)[::step] if most > 1 else ():
                 score += each
             made.append(pieces._replace(score=float(score)))
         return made
@@ -228,7 +247,7 @@ class Model:
             if type == NORMAL:
                 scores[piece] = score
             elif type == USER_DEFINED:
-                scores[piece] = float(np.float32(0.1 * (len(piece.encode()) - 1)))
+                scores[piece] = float(np.float32(0.1 * (len(piece) - 1)))
         least = min((score for score, type in zip(self.scores, self.types) if type == NORMAL), default=0.0)
         return scores, float(np.float32(least) - np.float32(10))
 
@@ -236,12 +255,12 @@ class Model:
         """Return the scores of the pieces of a segmentation, and of each unknown character, from left to right."""
         scores, unknown = self.text_scores
         found: list[Any] = []
-        for id, piece, (begin, end) in zip(pieces.ids, pieces.pieces, pieces.spans):
+        for id, piece, surface in zip(pieces.ids, pieces.pieces, pieces.surfaces):
             if id == self.unk_id:
                 found += [np.float32(unknown)] * len(piece)
-            elif piece in scores:
+            elif self.types[id] != BYTE:
                 found.append(np.float32(scores[piece]))
-            elif begin < end:
+            elif surface is not None:
                 # The last byte of an unknown character.
                 found.append(np.float32(unknown))
         return found
@@ -250,11 +269,17 @@ class Model:
         normal, origin = self.text_normalizer.normalize(data)
         ids, texts, spans = [], [], []
         begin = 0
-        for word in split_words(normal.decode(), self.trainer.treat_whitespace_as_suffix):
+        for word in split_words(normal.decode()):
             end = begin + len(word.encode())
-            ids.append(self.ids.get(word, self.unk_id))
-            texts.append(word)
-            spans.append((int(origin[begin]), int(origin[end])))
+            id = self.ids.get(word, self.unk_id)
+            if ids and id == ids[-1] == self.unk_id:
+                # A run of unknown words is one piece.
+                texts[-1] += word
+                spans[-1] = spans[-1][0], int(origin[end])
+            else:
+                ids.append(id)
+                texts.append(word)
+                spans.append((int(origin[begin]), int(origin[end])))
             begin = end
         return self._made(data, ids, texts, spans)
 
@@ -347,14 +372,22 @@ def _character_length(data: bytearray, at: int) -> int:
     return 0
 
 
-def split_words(text: str, marks_at_ends: bool) -> list[str]:
-    """Return the words of a normalised text, each with the mark of its space."""
-    parts = text.split(MARK)
-    if marks_at_ends:
-        words = [part + MARK for part in parts[:-1]] + parts[-1:]
-    else:
-        words = parts[:1] + [MARK + part for part in parts[1:]]
-    return [word for word in words if word]
+def split_words(text: str) -> list[str]:
+    """Return the words of a normalised text. Each begins with a mark, except at the beginning of the text."""
+    first, *others = text.split(MARK)
+    return [first] * bool(first) + [MARK + part for part in others]
+
+
+def _places_before_cleaning(data: bytes) -> Any:
+    """Return, for each byte of the cleaned text and for its end, where it was in the text."""
+    places: list[int] = []
+    at = 0
+    for character in data.decode("utf-8", "dragoman_bytewise"):
+        size = len(character.encode())
+        length = size if data[at : at + size] == character.encode() else 1
+        places += [at] * size if length == 1 else range(at, at + size)
+        at += length
+    return np.array([*places, at])
 
 
 def _normalizer(model: Model) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import struct
 from pathlib import Path
 from typing import Any, Iterable
@@ -23,6 +24,7 @@ def _read(path: Any) -> bytes:
         raise LoadError(f"Not found: {path}: {error.strerror}") from error
 
 
+@functools.lru_cache(maxsize=8)
 def character_map(name: str) -> bytes:
     """Return the serialised rules of SentencePiece with this name."""
     try:

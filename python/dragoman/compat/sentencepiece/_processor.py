@@ -918,11 +918,16 @@ def normalize(normalizer: Any, input: Any, with_offsets: bool | None) -> Any:
         return [normalize(normalizer, text, with_offsets) for text in input]
     data = as_bytes(input)
     text, origin = normalizer.normalize(data)
+    if not text:
+        # The library has no offsets of an empty text, except the end in characters.
+        empty: Any = b"" if isinstance(input, bytes) else ""
+        offsets = [] if isinstance(input, bytes) else [0]
+        return (empty, offsets) if with_offsets else empty
     if isinstance(input, bytes):
         return (text, origin.tolist()) if with_offsets else text
     if not with_offsets:
         return text.decode()
     # One offset for each character of the normalised text and one for its end, counted in characters.
-    starts = np.concatenate(((np.frombuffer(text, np.uint8) & 0xC0) != 0x80, [True])) if text else np.array([True])
+    starts = np.concatenate(((np.frombuffer(text, np.uint8) & 0xC0) != 0x80, [True]))
     before = characters_before(data)
     return text.decode(), before[origin[starts]].tolist()
