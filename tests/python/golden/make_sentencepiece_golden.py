@@ -70,7 +70,7 @@ def results(spm: Any, file: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    import sentencepiece
+    import sentencepiece  # type: ignore[import-not-found]
 
     golden = {name: results(sentencepiece, MODELS / f"{name}.model") for name in NAMES}
     content = {"version": sentencepiece.__version__, "models": golden}

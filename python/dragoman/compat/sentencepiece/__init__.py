@@ -13,10 +13,10 @@ The messages of `sentencepiece_pb2` and `sentencepiece_model_pb2` need no furthe
 
 from __future__ import annotations
 
-import re as _re
 from typing import Any as _Any
 
 from . import sentencepiece_model_pb2, sentencepiece_pb2
+from ._base import ThreadPool
 from ._model import (
     set_data_dir,
     set_min_log_level,
@@ -24,7 +24,7 @@ from ._model import (
     set_random_generator_seed,
 )
 from ._normalizer import SentencePieceNormalizer
-from ._processor import SentencePieceProcessor, ThreadPool
+from ._processor import SentencePieceProcessor
 from ._trainer import SentencePieceTrainer
 from .sentencepiece_pb2 import NBestSentencePieceText, SentencePieceText
 
@@ -50,19 +50,6 @@ def convert_to_flatbuffer(*args: _Any, **kwargs: _Any) -> _Any:
 
 ConvertToFlatbuffer = convert_to_flatbuffer
 
-
-def _add_snake_case(cls: type) -> None:
-    """Give each method in camel case its twin: NBestEncodeAsIds is nbest_encode_as_ids, too."""
-    for name, value in list(vars(cls).items()):
-        if name[0].isupper():
-            snake = _re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower().replace("n_best", "nbest")
-            setattr(cls, snake, value)
-
-
-SentencePieceProcessor.Tokenize = SentencePieceProcessor.Encode  # type: ignore[attr-defined]
-SentencePieceProcessor.Detokenize = SentencePieceProcessor.Decode  # type: ignore[attr-defined]
-for _class in (SentencePieceProcessor, SentencePieceTrainer, SentencePieceNormalizer):
-    _add_snake_case(_class)
 
 __all__ = [
     "ConvertToFlatbuffer",

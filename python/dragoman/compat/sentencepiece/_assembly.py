@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-from ._model import BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED
+from ._types import BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED
 from .sentencepiece_model_pb2 import ModelProto, TrainerSpec
 
 Piece = tuple[str, float, int]

@@ -7,7 +7,8 @@ from collections import Counter
 from typing import Any, Iterable
 
 from ._assembly import Layout, Piece
-from ._model import MARK, NORMAL, USER_DEFINED, split_words
+from ._model import split_words
+from ._types import MARK, NORMAL, USER_DEFINED
 from .sentencepiece_model_pb2 import TrainerSpec
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ._model import Model, as_bytes
+from ._model import Model
+from ._texts import as_bytes
 
 
 def _edges(model: Model, text: str | bytes) -> tuple[int, list[tuple[int, int, float]]]:

@@ -13,12 +13,11 @@ from ... import _core
 from ..._tokenizer import Tokenizer, _options
 from ...errors import Error, UnsupportedError
 from ._messages import DecodeError, read_fields
-from ._texts import Pieces
+from ._joining import Joining
+from ._texts import Pieces, as_bytes
+from ._types import BYTE, CONTROL, MARK, NORMAL, REPLACEMENT, UNKNOWN, USER_DEFINED
 from .sentencepiece_model_pb2 import ModelProto, NormalizerSpec, TrainerSpec
 
-NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
-MARK = "\u2581"
-_REPLACEMENT = "\ufffd"
 #: The library's bound on the number of best segmentations.
 MAX_N_BEST = 512
 
@@ -56,20 +55,11 @@ def set_data_dir(data_dir: str) -> None:
 
 def _replace_byte(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeDecodeError)
-    return _REPLACEMENT, error.start + 1
+    return REPLACEMENT, error.start + 1
 
 
 # As the library does, and unlike "replace": each byte that is not part of a character becomes U+FFFD.
 codecs.register_error("dragoman_bytewise", _replace_byte)
-
-
-def as_bytes(text: str | bytes) -> bytes:
-    """Return the text as UTF-8, unchecked."""
-    if isinstance(text, str):
-        return text.encode()
-    if isinstance(text, bytes):
-        return text
-    raise TypeError(f"a text must be str or bytes, not {type(text).__name__}")
 
 
 def _exact(line: int) -> Any:
@@ -267,7 +257,9 @@ class Model:
 
     def _word_pieces(self, data: bytes) -> Pieces:
         normal, origin = self.text_normalizer.normalize(data)
-        ids, texts, spans = [], [], []
+        ids: list[int] = []
+        texts: list[str] = []
+        spans: list[tuple[int, int]] = []
         begin = 0
         for word in split_words(normal.decode()):
             end = begin + len(word.encode())
@@ -303,73 +295,7 @@ class Model:
         """Return the text of pieces, and which part of it each represents."""
         names = [piece.decode("utf-8", "replace") if isinstance(piece, bytes) else piece for piece in pieces]
         known = [self.id(name) for name in names] if ids is None else list(ids)
-        return _Decoding(self).run(names, known)
-
-
-class _Decoding:
-    """The state of decoding one text."""
-
-    def __init__(self, model: Model) -> None:
-        spec = model.normalizer
-        self.model = model
-        self.strips = spec.add_dummy_prefix or spec.remove_extra_whitespaces
-        self.strips_all = spec.remove_extra_whitespaces
-        self.text = bytearray()
-        self.spans: list[tuple[int, int]] = []
-        self.surfaces: list[bytes | None] = []
-        self.bytes = bytearray()
-
-    def run(self, names: list[str], ids: list[int]) -> Pieces:
-        model, types = self.model, self.model.types
-        at_start, mark_seen = True, False
-        for name, id in zip(names, ids):
-            if id >= 0 and types[id] == BYTE:
-                self.bytes.append(int(model.pieces[id][3:5], 16))
-                continue
-            self.give_bytes()
-            if mark_seen or self.text:
-                at_start = False
-            mark_seen = False
-            if id >= 0 and types[id] == CONTROL:
-                surface = ""
-            elif id == model.unk_id:
-                whole = id >= 0 and model.pieces[id] == name
-                surface = model.trainer.unk_surface if whole else name
-            else:
-                if at_start and self.strips and name.startswith(MARK):
-                    name = name[1:]
-                    mark_seen = not self.strips_all
-                surface = name.replace(MARK, " ")
-            self.add(surface.encode())
-        self.give_bytes()
-        return Pieces(bytes(self.text), ids, names, self.spans, self.surfaces)
-
-    def add(self, surface: bytes) -> None:
-        begin = len(self.text)
-        self.text += surface
-        self.spans.append((begin, len(self.text)))
-        self.surfaces.append(surface)
-
-    def give_bytes(self) -> None:
-        at = 0
-        while at < len(self.bytes):
-            length = _character_length(self.bytes, at)
-            for _ in range(length - 1):
-                self.add(b"")
-            self.add(bytes(self.bytes[at : at + length]) if length else _REPLACEMENT.encode())
-            at += max(length, 1)
-        self.bytes.clear()
-
-
-def _character_length(data: bytearray, at: int) -> int:
-    """Return the number of bytes of the character that begins at `at`, or 0 if none does."""
-    for length in range(1, 5):
-        try:
-            bytes(data[at : at + length]).decode()
-            return min(length, len(data) - at)
-        except UnicodeDecodeError:
-            continue
-    return 0
+        return Joining(self).run(names, known)
 
 
 def split_words(text: str) -> list[str]:

@@ -13,7 +13,7 @@ from ... import _core
 from ...errors import Error
 from ._messages import DecodeError
 from ._model import LoadError
-from ._processor import normalize
+from ._texts import normalize
 from .sentencepiece_model_pb2 import ModelProto, NormalizerSpec
 
 
@@ -174,6 +174,9 @@ class SentencePieceNormalizer:
     def Decompile(self) -> list[tuple[str, str]]:
         """Return the rules as pairs of a text and its replacement."""
         return _decompiled(self._spec.precompiled_charsmap)
+
+    normalize = Normalize
+    decompile = Decompile
 
     def serialized_normalizer_spec(self) -> bytes:
         """Return the serialised NormalizerSpec."""

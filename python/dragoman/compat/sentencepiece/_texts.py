@@ -66,6 +66,15 @@ class Pieces(NamedTuple):
         return made
 
 
+def as_bytes(text: str | bytes) -> bytes:
+    """Return the text as UTF-8, unchecked."""
+    if isinstance(text, str):
+        return text.encode()
+    if isinstance(text, bytes):
+        return text
+    raise TypeError(f"a text must be str or bytes, not {type(text).__name__}")
+
+
 def characters_before(text: bytes) -> Any:
     """Return how many characters begin before each byte of a text, and before its end."""
     starts = (np.frombuffer(text, np.uint8) & 0xC0) != 0x80
@@ -94,3 +103,24 @@ def n_best_to_message(best: Sequence[Pieces], in_characters: bool = False) -> NB
     made = NBestSentencePieceText()
     made.__dict__["_values"]["nbests"] = Repeated(SentencePieceText, [each.to_message(in_characters) for each in best])
     return made
+
+
+def normalize(normalizer: Any, input: Any, with_offsets: bool | None) -> Any:
+    """Normalise a text, or each text of a list."""
+    if isinstance(input, list):
+        return [normalize(normalizer, text, with_offsets) for text in input]
+    data = as_bytes(input)
+    text, origin = normalizer.normalize(data)
+    if not text:
+        # The library has no offsets of an empty text, except the end in characters.
+        empty: Any = b"" if isinstance(input, bytes) else ""
+        offsets = [] if isinstance(input, bytes) else [0]
+        return (empty, offsets) if with_offsets else empty
+    if isinstance(input, bytes):
+        return (text, origin.tolist()) if with_offsets else text
+    if not with_offsets:
+        return text.decode()
+    # One offset for each character of the normalised text and one for its end, counted in characters.
+    starts = np.concatenate(((np.frombuffer(text, np.uint8) & 0xC0) != 0x80, [True]))
+    before = characters_before(data)
+    return text.decode(), before[origin[starts]].tolist()

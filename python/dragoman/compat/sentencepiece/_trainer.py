@@ -287,7 +287,8 @@ class _Job:
                     model = _core.learn_sentencepiece_bpe(files, options, None, log)
                     learned = _core.sentencepiece_pieces(model, "learned model")
                 else:
-                    learned = list(_core.learn_unigram(files, options, None, log).unigram_pieces() or ())
+                    tokenizer: Any = _core.learn_unigram(files, options, None, log)
+                    learned = tokenizer.unigram_pieces()
         return layout.arrange(learned)
 
     def write(self, model: bytes, pieces: list[tuple[str, float, int]]) -> None:
