@@ -33,7 +33,7 @@ bool set(std::string_view name, std::string_view key, nb::handle value, Target& 
   return true;
 }
 
-/// As set(), for bytes.
+/// Sets the member that a keyword names from bytes or a str. Returns false if it is not this one.
 bool set_bytes(std::string_view name, std::string_view key, nb::handle value, std::string& member) {
   if (name == key) member = text_of(value);
   return name == key;

@@ -17,8 +17,9 @@ using ::testing::HasSubstr;
 /// texts as bytes.
 TEST(TextNormalizer, OffsetsAreTheLibrarys) {
   const TextNormalizer normalizer({.character_map = make_character_map("nmt_nfkc")});
-  const NormalizedText wide = normalizer.normalize("\xEF\xBC\xAB\xEF\xBC\xA1"
-                                                   "B");
+  const NormalizedText wide = normalizer.normalize(
+      "\xEF\xBC\xAB\xEF\xBC\xA1"
+      "B");
   EXPECT_EQ(wide.text, "\xE2\x96\x81KAB");
   EXPECT_THAT(wide.origin, ElementsAre(0, 0, 0, 0, 3, 6, 7));
   // The era name U+337B becomes two characters.

@@ -101,14 +101,23 @@ TEST(Unigram, NBestPiecesHaveTextsAndOffsets) {
   const std::string_view text = " xyab";
   const auto found = tokenizer.n_best_pieces(text, 2);
   ASSERT_EQ(found.size(), 2U);
-  EXPECT_THAT(found[0].pieces, ElementsAre(TextPiece{8, "\xE2\x96\x81", 1, 1}, TextPiece{0, "xy", 1, 3},
-                                           TextPiece{4, "ab", 3, 5}));
+  EXPECT_THAT(found[0].pieces,
+              ElementsAre(TextPiece{8, "\xE2\x96\x81", 1, 1}, TextPiece{0, "xy", 1, 3}, TextPiece{4, "ab", 3, 5}));
   EXPECT_EQ(found[1].pieces.size(), 4U);
   const auto ids = tokenizer.encode_n_best(text, 2);
   for (std::size_t i = 0; i < found.size(); ++i) {
     EXPECT_EQ(found[i].score, ids[i].score);
     for (std::size_t j = 0; j < ids[i].ids.size(); ++j) EXPECT_EQ(found[i].pieces[j].id, ids[i].ids[j]);
   }
+}
+
+/// As in the lattice of sentencepiece 0.2.3, whose encode() counts bytes. tests/python/golden/sentencepiece.json has
+/// scores of the library.
+TEST(Unigram, TheBonusOfSymbolsCountsCharactersAmongSeveralSegmentations) {
+  UnigramDefinition definition = small_definition();
+  definition.pieces[7].text = "\xC3\xA9\xC3\xA9\xC3\xA9";
+  const UnigramTokenizer tokenizer(definition);
+  EXPECT_FLOAT_EQ(static_cast<float>(tokenizer.encode_n_best("\xC3\xA9\xC3\xA9\xC3\xA9", 2).front().score), -1.3F);
 }
 
 TEST(Unigram, NBestPiecesEndsAtItsDeadlineWithTheBest) {

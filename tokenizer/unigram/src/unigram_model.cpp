@@ -24,8 +24,19 @@ using Type = UnigramPiece::Type;
 
 /// The difference between the score of an unknown character and the worst piece.
 constexpr float kUnknownPenalty = 10.0F;
-/// The score that each byte except the first adds to a user-defined symbol, whatever its score in the model.
+/// The score that each byte except the first adds to a user-defined symbol, whatever its score in the model. Among
+/// several segmentations it is each character.
 constexpr double kSymbolBonus = 0.1;
+
+std::size_t count_characters(std::string_view text) {
+  std::size_t characters = 0;
+  for (std::size_t at = 0; at < text.size(); at += core::decode_utf8(text, at).length) ++characters;
+  return characters;
+}
+
+float symbol_score(std::size_t length) {
+  return static_cast<float>(kSymbolBonus * static_cast<double>(length - 1));
+}
 
 bool is_made_from_text(const UnigramPiece& piece) {
   return piece.type == Type::kNormal || piece.type == Type::kUserDefined;
@@ -87,9 +98,9 @@ void UnigramModel::compute_scores(const UnigramDefinition& definition) {
   float least = std::numeric_limits<float>::max();
   for (const UnigramPiece& piece : definition.pieces) {
     if (piece.type == Type::kNormal) least = std::min(least, piece.score);
-    scores_.push_back(piece.type == Type::kUserDefined
-                          ? static_cast<float>(kSymbolBonus * static_cast<double>(piece.text.size() - 1))
-                          : piece.score);
+    const bool symbol = piece.type == Type::kUserDefined;
+    scores_.push_back(symbol ? symbol_score(piece.text.size()) : piece.score);
+    lattice_scores_.push_back(symbol ? symbol_score(count_characters(piece.text)) : piece.score);
   }
   unknown_score_ = least - kUnknownPenalty;
 }
@@ -125,7 +136,8 @@ std::vector<UnigramModel::Edge> UnigramModel::edges(std::string_view text) const
     const auto character = static_cast<std::uint32_t>(core::utf8_length(static_cast<unsigned char>(text[begin])));
     bool known = false;
     trie_.for_each_prefix(text.substr(begin), [&](std::int32_t id, std::size_t length) {
-      edges.push_back({id, begin, begin + static_cast<std::uint32_t>(length), scores_[static_cast<std::size_t>(id)]});
+      edges.push_back(
+          {id, begin, begin + static_cast<std::uint32_t>(length), lattice_scores_[static_cast<std::size_t>(id)]});
       known = known || length == character;
     });
     if (!known) edges.push_back({unknown_, begin, begin + character, unknown_score_});

@@ -87,8 +87,9 @@ class UnigramModel {
   PieceTable<> all_;
   std::int32_t unknown_ = -1;
   std::array<std::int32_t, 256> bytes_{};
-  Trie trie_;                  // of the pieces that text can become
-  std::vector<float> scores_;  // by id
+  Trie trie_;                          // of the pieces that text can become
+  std::vector<float> scores_;          // by id
+  std::vector<float> lattice_scores_;  // by id, for sample() and n_best()
   float unknown_score_ = 0;
 };
 

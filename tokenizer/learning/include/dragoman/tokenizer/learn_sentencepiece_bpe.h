@@ -10,10 +10,10 @@
 
 namespace dragoman::tokenizer {
 
-/// Learns a SentencePiece model of type BPE by the rules of `spm_train --model_type=bpe` and returns the `.model`. The
-/// options are those of learn_unigram(): pieces cross neither scripts, numbers nor spaces, unless the options allow it,
-/// and any normalisation of SentencePiece is possible. `seed_size`, `shrinking_factor` and `sub_iterations` have no
-/// effect. The model does not store the options that only learning uses.
+/// Learns a SentencePiece model of type BPE by the rules of `spm_train --model_type=bpe` and returns the `.model`. By
+/// default, pieces cross neither scripts, numbers nor spaces. Any normalisation of SentencePiece is possible. The
+/// options `seed_size`, `shrinking_factor` and `sub_iterations` have no effect. The model does not store the options
+/// that only learning uses.
 ///
 ///     const LearnUnigramOptions options{.vocab_size = 8000, .byte_fallback = false};
 ///     core::write_file("joint.spm", learn_sentencepiece_bpe({"train.de", "train.en"}, options));     // core/file.h
