@@ -119,6 +119,7 @@ void BpeModel::split_bytes(std::string_view word, std::vector<Symbol>& out) cons
 
 void BpeModel::add_unknown(std::string_view word, std::size_t begin, std::size_t length,
                            std::vector<Symbol>& out) const {
+  if (definition_->drops_unknown && !definition_->unknown) return;
   require(definition_->unknown.has_value(), ErrorCode::kBadInput,
           "{}{} is not in the vocabulary, which has neither byte fallback nor an unknown token; learn one with byte "
           "fallback",

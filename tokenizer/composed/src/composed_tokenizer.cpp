@@ -35,6 +35,39 @@ std::vector<std::string> parts_of(const std::vector<const ComposedToken*>& token
   return texts;
 }
 
+/// How much is known about the place of words in the original text.
+enum class Tracking { kNone, kOrigin, kSpans };
+
+/// An added token in a text. `span` is set if spans are tracked.
+struct FoundToken {
+  std::int32_t id;
+  std::size_t begin;
+  std::size_t end;
+  std::string_view text;
+  LibrarySpan span;
+};
+
+/// A word. `origin` and `spans` are empty if they are not tracked.
+struct Word {
+  std::string_view text;
+  std::span<const std::size_t> origin;
+  std::span<const LibrarySpan> spans;
+};
+
+LibrarySpan span_of(std::span<const LibrarySpan> spans) {
+  return spans.empty() ? LibrarySpan{0, 0} : LibrarySpan{spans.front().begin, spans.back().end};
+}
+
+AlignedText part_of(const AlignedText& text, std::size_t begin, std::size_t end) {
+  const auto from = static_cast<std::ptrdiff_t>(begin);
+  const auto to = static_cast<std::ptrdiff_t>(end);
+  AlignedText part;
+  part.text = text.text.substr(begin, end - begin);
+  if (!text.origin.empty()) part.origin.assign(text.origin.begin() + from, text.origin.begin() + to + 1);
+  if (!text.spans.empty()) part.spans.assign(text.spans.begin() + from, text.spans.begin() + to);
+  return part;
+}
+
 TokenFinder finder_of(const ComposedDefinition& definition, const TextNormalizer* normalizer) {
   const auto tokens = tokens_of(definition, normalizer != nullptr);
   return {tokens, parts_of(tokens, normalizer)};
@@ -66,14 +99,16 @@ struct ComposedTokenizer::Impl {
             "the id {} is not in the vocabulary, whose ids run from 0 to {}", id, definition.pieces.size() - 1);
   }
 
-  /// Calls token(id, begin, end) for each added token, and word(text, its origin) for each word.
+  /// Calls on_token(FoundToken) for each added token, and on_word(Word) for each word.
   template <class OnToken, class OnWord>
-  void for_each(std::string_view text, const EncodeOptions& options, bool track, OnToken&& on_token,
+  void for_each(std::string_view text, const EncodeOptions& options, Tracking tracking, OnToken&& on_token,
                 OnWord&& on_word) const {
-    track = track || cutter.needs_offsets();
+    const bool track = tracking != Tracking::kNone || cutter.needs_offsets();
     raw_tokens.for_each(text, options.match_special_tokens, [&](std::int32_t id, std::size_t begin, std::size_t end) {
-      if (id >= 0) return on_token(id, begin, end);
-      AlignedText normal = normalizer.apply(text.substr(begin, end - begin), begin, track);
+      const std::string_view part = text.substr(begin, end - begin);
+      if (id >= 0) return on_token(FoundToken{id, begin, end, part, {begin, end}});
+      AlignedText normal =
+          normalizer.apply(tracking == Tracking::kSpans ? with_spans(part, begin) : as_it_stands(part, begin, track));
       cut_normal(std::move(normal), begin, options, on_token, on_word);
     });
   }
@@ -85,14 +120,10 @@ struct ComposedTokenizer::Impl {
     if (normal_tokens.empty()) return cut_words({std::move(normal), {}, origin, true}, on_word);
     normal_tokens.for_each(normal.text, options.match_special_tokens,
                            [&](std::int32_t id, std::size_t begin, std::size_t end) {
-                             if (id >= 0) return on_token(id, place(begin), place(end));
-                             AlignedText part;
-                             part.text = normal.text.substr(begin, end - begin);
-                             if (!normal.origin.empty())
-                               part.origin.assign(normal.origin.begin() + static_cast<std::ptrdiff_t>(begin),
-                                                  normal.origin.begin() + static_cast<std::ptrdiff_t>(end) + 1);
                              const std::size_t first = begin == 0 ? origin : place(begin);
-                             cut_words({std::move(part), {}, first, true}, on_word);
+                             AlignedText part = part_of(normal, begin, end);
+                             if (id < 0) return cut_words({std::move(part), {}, first, true}, on_word);
+                             on_token(FoundToken{id, place(begin), place(end), part.text, span_of(part.spans)});
                            });
   }
 
@@ -102,10 +133,12 @@ struct ComposedTokenizer::Impl {
     cutter.cut(text);
     const std::string_view whole = text.text.text;
     const std::span<const std::size_t> origin = text.text.origin;
+    const std::span<const LibrarySpan> spans = text.text.spans;
     for (const CutText::Part& part : text.parts) {
-      if (part.begin == part.end) continue;
-      on_word(whole.substr(part.begin, part.end - part.begin),
-              origin.empty() ? origin : origin.subspan(part.begin, part.end - part.begin + 1));
+      const std::size_t size = part.end - part.begin;
+      if (size == 0) continue;
+      on_word(Word{whole.substr(part.begin, size), origin.empty() ? origin : origin.subspan(part.begin, size + 1),
+                   spans.empty() ? spans : spans.subspan(part.begin, size)});
     }
   }
 
@@ -132,8 +165,8 @@ class ComposedTokenizer::Encoder final : public TextEncoder {
     options_.line = line;
     restart_draws();
     impl_.for_each(
-        text, options_, false, [&](std::int32_t id, std::size_t, std::size_t) { ids.push_back(id); },
-        [&](std::string_view word, std::span<const std::size_t>) { append_word(word, ids); });
+        text, options_, Tracking::kNone, [&](const FoundToken& token) { ids.push_back(token.id); },
+        [&](const Word& word) { append_word(word.text, ids); });
   }
 
  private:
@@ -183,16 +216,16 @@ std::vector<Piece> ComposedTokenizer::encode_pieces(std::string_view text, const
   std::vector<WordPiece> word_pieces;
   std::vector<Piece> pieces;
   impl_->for_each(
-      text, options, true,
-      [&](std::int32_t id, std::size_t begin, std::size_t end) {
-        pieces.push_back({id, begin, end});
+      text, options, Tracking::kOrigin,
+      [&](const FoundToken& token) {
+        pieces.push_back({token.id, token.begin, token.end});
       },
-      [&](std::string_view word, std::span<const std::size_t> origin) {
+      [&](const Word& word) {
         word_pieces.clear();
-        impl_->model->encode(word, options, *buffers, word_pieces);
+        impl_->model->encode(word.text, options, *buffers, word_pieces);
         std::size_t at = 0;
         for (const WordPiece& piece : word_pieces) {
-          pieces.push_back({piece.id, origin[at], origin[at + piece.length]});
+          pieces.push_back({piece.id, word.origin[at], word.origin[at + piece.length]});
           at += piece.length;
         }
       });
@@ -231,6 +264,68 @@ const std::string& ComposedTokenizer::post_processor() const noexcept {
 bool ComposedTokenizer::is_special(std::int32_t id) const {
   impl_->check_id(id);
   return impl_->special[static_cast<std::size_t>(id)];
+}
+
+std::vector<LibraryToken> ComposedTokenizer::encode_as_library(std::string_view text,
+                                                               const EncodeOptions& options) const {
+  impl_->model->check(options);
+  const auto buffers = impl_->model->make_buffers();
+  std::vector<WordPiece> word_pieces;
+  std::vector<LibraryToken> tokens;
+  std::int32_t words = 0;
+  impl_->for_each(
+      text, options, Tracking::kSpans,
+      [&](const FoundToken& token) {
+        std::string shown(token.text == impl_->definition.pieces[static_cast<std::size_t>(token.id)] ? "" : token.text);
+        tokens.push_back({token.id, words++, token.span.begin, token.span.end, std::move(shown)});
+      },
+      [&](const Word& word) {
+        word_pieces.clear();
+        impl_->model->encode(word.text, options, *buffers, word_pieces);
+        std::size_t at = 0;
+        for (const WordPiece& piece : word_pieces) {
+          const std::size_t first = at - piece.before;
+          const std::size_t size = piece.before + piece.length + piece.after;
+          // A token without text is where it is in its word, as the library counts.
+          const LibrarySpan span = size == 0 ? LibrarySpan{word.spans.front().begin + at, word.spans.front().begin + at}
+                                             : span_of(word.spans.subspan(first, size));
+          std::string shown(piece.shows_text ? word.text.substr(at, piece.length) : "");
+          tokens.push_back({piece.id, words, span.begin, span.end, std::move(shown)});
+          at += piece.length;
+        }
+        ++words;
+      });
+  return tokens;
+}
+
+std::vector<LibraryToken> ComposedTokenizer::words_as_library(std::string_view text,
+                                                              const EncodeOptions& options) const {
+  std::vector<LibraryToken> words;
+  const auto add = [&](std::int32_t id, std::string_view shown, LibrarySpan span) {
+    words.push_back({id, static_cast<std::int32_t>(words.size()), span.begin, span.end, std::string(shown)});
+  };
+  impl_->for_each(
+      text, options, Tracking::kSpans, [&](const FoundToken& token) { add(token.id, token.text, token.span); },
+      [&](const Word& word) { add(-1, word.text, span_of(word.spans)); });
+  return words;
+}
+
+std::string ComposedTokenizer::normalize(std::string_view text) const {
+  return impl_->normalizer.apply(text, 0, false).text;
+}
+
+std::map<std::int32_t, std::string> ComposedTokenizer::normalized_tokens() const {
+  std::map<std::int32_t, std::string> texts;
+  for (const ComposedToken& token : impl_->definition.added_tokens) {
+    if (!token.normalized) continue;
+    std::string text = normalize(token.text);
+    if (text != token.text) texts.emplace(token.id, std::move(text));
+  }
+  return texts;
+}
+
+std::string ComposedTokenizer::decode_texts(std::vector<std::string> tokens) const {
+  return impl_->decoder.decode(std::move(tokens));
 }
 
 }  // namespace dragoman::tokenizer

@@ -21,7 +21,7 @@ AlignedText replace_matches(const Matcher& matcher, std::string_view content, co
   std::size_t kept = 0;
   matcher.for_each(in.text, [&](std::size_t begin, std::size_t end) {
     out.keep(kept, begin);
-    out.put(content, begin);
+    out.put(content, begin, end > begin ? end - 1 : begin);
     kept = end;
   });
   out.keep(kept, in.text.size());
@@ -63,7 +63,7 @@ AlignedText change_characters(StepKind kind, const AlignedText& in, std::size_t 
     if (change == Change::kSpace || change == Change::kSpaced) out.put(" ", at);
     if (change == Change::kKeep || change == Change::kSpaced) out.keep(at, at + c.length);
     // This space belongs to the next character and represents no bytes, so the bytes still belong to the Han character.
-    if (change == Change::kSpaced) out.put(" ", at + c.length);
+    if (change == Change::kSpaced) out.put(" ", at + c.length, at);
     at += c.length;
   }
   return out.finish();
@@ -105,8 +105,11 @@ TextNormalizer::TextNormalizer(const ComposedNormalizer& steps) {
 }
 
 AlignedText TextNormalizer::apply(std::string_view text, std::size_t begin, bool track) const {
-  const std::size_t limit = most_normalised(text.size());
-  AlignedText result = as_it_stands(text, begin, track);
+  return apply(as_it_stands(text, begin, track));
+}
+
+AlignedText TextNormalizer::apply(AlignedText result) const {
+  const std::size_t limit = most_normalised(result.text.size());
   for (const Part& part : parts_) {
     if (const auto* usual = std::get_if<Normalizer>(&part))
       result = usual->apply(std::move(result), limit);

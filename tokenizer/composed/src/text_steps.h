@@ -20,6 +20,8 @@ class TextNormalizer {
   bool empty() const noexcept { return parts_.empty(); }
   /// Throws Error{kBadInput} if the steps make the text many times longer.
   AlignedText apply(std::string_view text, std::size_t begin, bool track) const;
+  /// Applies the steps to a text that may be tracked.
+  AlignedText apply(AlignedText text) const;
 
  private:
   struct Replacer {

@@ -47,7 +47,7 @@ class MergingModel final : public WordModel {
               std::vector<WordPiece>& out) const override {
     auto& own = static_cast<Merging&>(buffers).word;
     model_.encode_word(word, options, own);
-    for (const Symbol& symbol : own.word) out.push_back({symbol.id, symbol.length});
+    for (const Symbol& symbol : own.word) out.push_back({.id = symbol.id, .length = symbol.length});
   }
 
  private:
@@ -100,7 +100,7 @@ class UnigramWords final : public WordModel {
       if (unknown)
         add_unknown(word.substr(begin, end - begin), out);
       else
-        out.push_back({lattice.cuts[i - 1].id, end - begin});
+        out.push_back({.id = lattice.cuts[i - 1].id, .length = end - begin});
     }
   }
 
@@ -144,11 +144,13 @@ class UnigramWords final : public WordModel {
   }
 
   void add_unknown(std::string_view text, std::vector<WordPiece>& out) const {
-    if (const std::int32_t id = texts_.find(text); id >= 0) return out.push_back({id, text.size()});
+    if (const std::int32_t id = texts_.find(text); id >= 0) return out.push_back({.id = id, .length = text.size()});
     const auto has_piece = [&](char byte) { return bytes_[static_cast<unsigned char>(byte)] >= 0; };
     if (!unigram_.byte_fallback || !std::ranges::all_of(text, has_piece))
-      return out.push_back({*unigram_.unknown, text.size()});
-    for (const char byte : text) out.push_back({bytes_[static_cast<unsigned char>(byte)], 1});
+      return out.push_back({.id = *unigram_.unknown, .length = text.size(), .shows_text = true});
+    for (std::size_t i = 0; i < text.size(); ++i)
+      out.push_back(
+          {.id = bytes_[static_cast<unsigned char>(text[i])], .length = 1, .before = i, .after = text.size() - i - 1});
   }
 
   const UnigramOfWords& unigram_;
@@ -171,12 +173,12 @@ class WordPieceModel final : public WordModel {
     for (std::size_t begin = 0; begin < word.size() && !unknown;) {
       const Trie::Match match = longest(begin == 0 ? first_ : later_, word.substr(begin));
       unknown = match.value < 0;
-      out.push_back({match.value, match.length});
+      out.push_back({.id = match.value, .length = match.length});
       begin += match.length;
     }
     if (!unknown) return;
     out.resize(before);
-    out.push_back({pieces_.unknown, word.size()});
+    out.push_back({.id = pieces_.unknown, .length = word.size()});
   }
 
  private:
@@ -222,7 +224,7 @@ class WholeWordModel final : public WordModel {
     const std::int32_t id = texts_.find(word);
     require(id >= 0 || words_.unknown, ErrorCode::kBadInput,
             "the tokenizer has no piece for the word {}, and none for unknown ones", Quoted{word});
-    out.push_back({id >= 0 ? id : *words_.unknown, word.size()});
+    out.push_back({.id = id >= 0 ? id : *words_.unknown, .length = word.size()});
   }
 
  private:

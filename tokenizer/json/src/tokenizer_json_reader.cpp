@@ -202,4 +202,13 @@ std::variant<BpeDefinition, ComposedDefinition> read_any_tokenizer_json(std::str
   return read_composed(top, document);
 }
 
+ComposedDefinition read_composed_tokenizer_json(std::string_view text, const std::string& name,
+                                                const core::LogSink& log) {
+  const TokenizerDocument document = parse_tokenizer_document(text, name);
+  const JsonPart top(document.rest, name);
+  check_top(top, log);
+  if (model_type(child(top, "model")) == "BPE") check_dropout(child(top, "model"), log);
+  return read_composed(top, document);
+}
+
 }  // namespace dragoman::tokenizer

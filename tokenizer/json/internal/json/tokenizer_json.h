@@ -23,6 +23,10 @@ BpeDefinition read_tokenizer_json(std::string_view text, const std::string& name
 std::variant<BpeDefinition, ComposedDefinition> read_any_tokenizer_json(std::string_view text, const std::string& name,
                                                                         const core::LogSink& log = {});
 
+/// Like read_any_tokenizer_json(), but also returns the parts for a layout that BpeDefinition supports.
+ComposedDefinition read_composed_tokenizer_json(std::string_view text, const std::string& name,
+                                                const core::LogSink& log = {});
+
 std::string write_tokenizer_json(const BpeDefinition& definition);
 /// Writes a unigram model in place of the merges. `unigram` has a score for each of the pieces.
 std::string write_unigram_json(const BpeDefinition& parts, const UnigramOfWords& unigram);

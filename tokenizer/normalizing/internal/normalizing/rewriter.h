@@ -22,7 +22,8 @@ inline void check_growth(std::size_t size, std::size_t limit) {
 class Rewriter {
  public:
   /// `in` must outlive it.
-  Rewriter(const AlignedText& in, std::size_t limit) : in_(in), tracked_(!in.origin.empty()), limit_(limit) {
+  Rewriter(const AlignedText& in, std::size_t limit)
+      : in_(in), tracked_(!in.origin.empty()), spans_(!in.spans.empty()), limit_(limit) {
     out_.text.reserve(in.text.size() + 8);
   }
 
@@ -31,12 +32,18 @@ class Rewriter {
     if (tracked_)
       out_.origin.insert(out_.origin.end(), in_.origin.begin() + static_cast<std::ptrdiff_t>(begin),
                          in_.origin.begin() + static_cast<std::ptrdiff_t>(end));
+    if (spans_)
+      out_.spans.insert(out_.spans.end(), in_.spans.begin() + static_cast<std::ptrdiff_t>(begin),
+                        in_.spans.begin() + static_cast<std::ptrdiff_t>(end));
   }
   /// Adds text that replaces the input at `begin`.
-  void put(std::string_view text, std::size_t begin) {
+  void put(std::string_view text, std::size_t begin) { put(text, begin, begin); }
+  /// Adds text that replaces the input at `begin`. It has the span of the input's byte at `span_of`.
+  void put(std::string_view text, std::size_t begin, std::size_t span_of) {
     check_growth(out_.text.size() + text.size(), limit_);
     out_.text.append(text);
     if (tracked_) out_.origin.insert(out_.origin.end(), text.size(), in_.origin[begin]);
+    if (spans_) out_.spans.insert(out_.spans.end(), text.size(), in_.spans[span_of]);
   }
   /// Returns the size of the result so far.
   std::size_t size() const noexcept { return out_.text.size(); }
@@ -48,6 +55,7 @@ class Rewriter {
  private:
   const AlignedText& in_;
   bool tracked_;
+  bool spans_;
   std::size_t limit_;
   AlignedText out_;
 };

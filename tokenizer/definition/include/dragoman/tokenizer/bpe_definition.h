@@ -269,6 +269,7 @@ struct BpeDefinition {
   std::vector<AddedToken> added_tokens;
   std::vector<UnusedPiece> unused;
   std::optional<std::int32_t> unknown;  ///< the piece for characters that have neither a piece nor bytes
+  bool drops_unknown = false;           ///< without `unknown`, drops such characters as the `tokenizers` library does
   bool fuse_unknown = false;            ///< a run of unknown characters becomes one unknown piece
   bool ignore_merges = false;           ///< a word that is a piece becomes that piece, regardless of the merges
   TextDefinition text;
