@@ -12,6 +12,7 @@ NB_MODULE(_core, module) {
   nb::set_leak_warnings(false);
   register_errors();
   add_tokenizer(module);
+  add_library_tokenizer(module);
   add_learning(module);
   add_sentencepiece(module);
   add_model(module);

@@ -6,6 +6,7 @@ namespace dragoman::python {
 
 /// Each adds its part of the interface to the module.
 void add_tokenizer(nanobind::module_& module);
+void add_library_tokenizer(nanobind::module_& module);
 void add_learning(nanobind::module_& module);
 void add_model(nanobind::module_& module);
 void add_services(nanobind::module_& module);
