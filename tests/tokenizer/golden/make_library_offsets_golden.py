@@ -43,8 +43,8 @@ def document(model, **parts):
 
 def bpe(vocab, merges, **options):
     given = dict(dropout=None, unk_token=None, continuing_subword_prefix=None, end_of_word_suffix=None, fuse_unk=False)
-    ids = {token: id for id, token in enumerate(vocab)}
-    return {"type": "BPE", **given, "byte_fallback": False, "ignore_merges": False, **options, "vocab": ids, "merges": merges}
+    given |= dict(byte_fallback=False, ignore_merges=False) | options
+    return {"type": "BPE", **given, "vocab": {token: id for id, token in enumerate(vocab)}, "merges": merges}
 
 
 def added(id, content, **flags):
@@ -76,7 +76,13 @@ EXTRA = {
             "type": "Unigram",
             "unk_id": 0,
             "byte_fallback": True,
-            "vocab": [["<unk>", 0.0], *([byte, -9.0] for byte in BYTES), ["\u2581a", -1.0], ["a", -2.0], ["\u2581", -2.5]],
+            "vocab": [
+                ["<unk>", 0.0],
+                *([byte, -9.0] for byte in BYTES),
+                ["\u2581a", -1.0],
+                ["a", -2.0],
+                ["\u2581", -2.5],
+            ],
         },
         pre_tokenizer={"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True},
     ),
@@ -86,7 +92,10 @@ EXTRA = {
     ),
     "suffix": document(
         bpe(["a", "b", "a</w>", "b</w>", "ab</w>", "e"], [["a", "b</w>"]], end_of_word_suffix="</w>"),
-        normalizer={"type": "Sequence", "normalizers": [{"type": "NFD"}, {"type": "StripAccents"}, {"type": "Lowercase"}]},
+        normalizer={
+            "type": "Sequence",
+            "normalizers": [{"type": "NFD"}, {"type": "StripAccents"}, {"type": "Lowercase"}],
+        },
         pre_tokenizer={"type": "BertPreTokenizer"},
     ),
     "normalized_bytes": document(

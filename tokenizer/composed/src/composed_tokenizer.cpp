@@ -103,26 +103,24 @@ struct ComposedTokenizer::Impl {
   template <class OnToken, class OnWord>
   void for_each(std::string_view text, const EncodeOptions& options, Tracking tracking, OnToken&& on_token,
                 OnWord&& on_word) const {
-    const bool track = tracking != Tracking::kNone || cutter.needs_offsets();
+    const bool spans = tracking == Tracking::kSpans || cutter.needs_spans();
     raw_tokens.for_each(text, options.match_special_tokens, [&](std::int32_t id, std::size_t begin, std::size_t end) {
       const std::string_view part = text.substr(begin, end - begin);
       if (id >= 0) return on_token(FoundToken{id, begin, end, part, {begin, end}});
       AlignedText normal =
-          normalizer.apply(tracking == Tracking::kSpans ? with_spans(part, begin) : as_it_stands(part, begin, track));
-      cut_normal(std::move(normal), begin, options, on_token, on_word);
+          normalizer.apply(spans ? with_spans(part, begin) : as_it_stands(part, begin, tracking == Tracking::kOrigin));
+      cut_normal(std::move(normal), options, on_token, on_word);
     });
   }
 
   template <class OnToken, class OnWord>
-  void cut_normal(AlignedText normal, std::size_t origin, const EncodeOptions& options, OnToken&& on_token,
-                  OnWord&& on_word) const {
+  void cut_normal(AlignedText normal, const EncodeOptions& options, OnToken&& on_token, OnWord&& on_word) const {
     const auto place = [&](std::size_t at) { return normal.origin.empty() ? 0 : normal.origin[at]; };
-    if (normal_tokens.empty()) return cut_words({std::move(normal), {}, origin, true}, on_word);
+    if (normal_tokens.empty()) return cut_words({std::move(normal), {}}, on_word);
     normal_tokens.for_each(normal.text, options.match_special_tokens,
                            [&](std::int32_t id, std::size_t begin, std::size_t end) {
-                             const std::size_t first = begin == 0 ? origin : place(begin);
                              AlignedText part = part_of(normal, begin, end);
-                             if (id < 0) return cut_words({std::move(part), {}, first, true}, on_word);
+                             if (id < 0) return cut_words({std::move(part), {}}, on_word);
                              on_token(FoundToken{id, place(begin), place(end), part.text, span_of(part.spans)});
                            });
   }

@@ -149,7 +149,6 @@ void split_parts(CutText& text, SplitBehavior behavior, bool invert, FindStretch
     arrange(stretches, behavior, parts);
   }
   text.parts = std::move(parts);
-  text.whole = false;
 }
 
 /// Replaces the text of each part by calling rewrite(part, out).
@@ -170,10 +169,11 @@ void write_metaspaces(const PreTokenizerStep& step, CutText& text) {
   const std::string_view mark = step.text;
   const std::string& whole = text.text.text;
   rewrite_parts(text, [&](const Part& part, Rewriter& out) {
-    const bool first = (text.whole ? text.begin : text.text.origin.empty() ? 0 : text.text.origin[part.begin]) == 0;
     const std::string_view shown = std::string_view(whole).substr(part.begin, part.end - part.begin);
-    const bool wanted = step.prepend == PrependScheme::kAlways || (step.prepend == PrependScheme::kFirst && first);
-    if (wanted && !shown.empty() && !shown.starts_with(mark) && !shown.starts_with(' ')) out.put(mark, part.begin);
+    const bool wanted =
+        !shown.empty() && (step.prepend == PrependScheme::kAlways ||
+                           (step.prepend == PrependScheme::kFirst && text.text.spans[part.begin].begin == 0));
+    if (wanted && !shown.starts_with(mark) && !shown.starts_with(' ')) out.put(mark, part.begin);
     for (std::size_t at = part.begin; at < part.end; ++at) {
       if (whole[at] == ' ')
         out.put(mark, at);
@@ -243,7 +243,7 @@ TextCutter::TextCutter(const std::vector<PreTokenizerStep>& steps) {
   for (const PreTokenizerStep& step : steps) {
     Step made{step, {}};
     if (step.kind == CutKind::kSplitPattern) made.matcher.emplace(step.text);
-    needs_offsets_ = needs_offsets_ || (step.kind == CutKind::kMetaspace && step.prepend == PrependScheme::kFirst);
+    needs_spans_ = needs_spans_ || (step.kind == CutKind::kMetaspace && step.prepend == PrependScheme::kFirst);
     steps_.push_back(std::move(made));
   }
 }

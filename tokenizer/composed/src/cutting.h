@@ -18,8 +18,6 @@ struct CutText {
   };
   AlignedText text;
   std::vector<Part> parts;
-  std::size_t begin = 0;  ///< the offset in the original text of a part that has not been split yet
-  bool whole = true;      ///< there is one part, which has not been split yet
 };
 
 /// The steps of a pre-tokenizer, applied one after the other. Immutable and thread-safe.
@@ -28,9 +26,8 @@ class TextCutter {
   /// Throws Error{kBadInput} for an invalid pattern.
   explicit TextCutter(const std::vector<PreTokenizerStep>& steps);
 
-  /// Returns whether a step depends on the position at which a part begins in the text, so that offsets must be
-  /// tracked.
-  bool needs_offsets() const noexcept { return needs_offsets_; }
+  /// Returns whether a step depends on the position at which a part begins in the text, so that spans must be tracked.
+  bool needs_spans() const noexcept { return needs_spans_; }
   /// Throws like Matcher::for_each().
   void cut(CutText& text) const;
 
@@ -40,7 +37,7 @@ class TextCutter {
     std::optional<Matcher> matcher;
   };
   std::vector<Step> steps_;
-  bool needs_offsets_ = false;
+  bool needs_spans_ = false;
 };
 
 }  // namespace dragoman::tokenizer
