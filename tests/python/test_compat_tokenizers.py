@@ -153,6 +153,8 @@ def test_components_work_alone() -> None:
     assert decoders.WordPiece().decode(["un", "##like"]) == "unlike"
     token = models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]).tokenize("ab")[0]
     assert token.as_tuple() == (2, "ab", (0, 2))
+    token = models.WordLevel({"u": 0}, "u").tokenize("ß")[0]
+    assert token.as_tuple() == (0, "u", (0, 2))
     template = processors.TemplateProcessing("<s> $0", "<s> $A $B:1", [("<s>", 0)])
     assert template.num_special_tokens_to_add(False) == 1
     assert template.process(small().encode("my")).tokens == ["<s>", "my"]

@@ -8,8 +8,8 @@ Examples
 --------
 >>> from dragoman.compat.tokenizers import Tokenizer
 >>> tokenizer = Tokenizer.from_file("examples/multi30k/model/tokenizer.json")
->>> [encoding.tokens for encoding in tokenizer.encode_batch(["Ein Hund", "Eine Katze"])]
-[['▁Ein', '▁Hund'], ['▁Eine', '▁Katze']]
+>>> [encoding.tokens for encoding in tokenizer.encode_batch(["Ein Hund", "Zwei Hunde"])]
+[['▁Ein', '▁Hund'], ['▁Zwei', '▁Hunde']]
 """
 
 from __future__ import annotations

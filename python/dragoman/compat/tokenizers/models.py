@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from pathlib import Path
@@ -42,11 +43,12 @@ class Model(Component):
         return self._token(id)
 
     def tokenize(self, sequence: str) -> list[Token]:
-        """Return the tokens of a word."""
-        engine = engine_of(model=self._to_part())
-        ids, offsets, _, texts = engine.details(sequence)
+        """Return the tokens of a word. Their offsets are bytes of UTF-8."""
+        ids, offsets, _, texts = engine_of(model=self._to_part()).details(sequence)
+        places = list(itertools.accumulate((len(character.encode()) for character in sequence), initial=0))
         return [
-            Token(id, texts.get(i, self._token(id) or ""), offset) for i, (id, offset) in enumerate(zip(ids, offsets))
+            Token(id, texts.get(i, self._token(id) or ""), (places[begin], places[end]))
+            for i, (id, (begin, end)) in enumerate(zip(ids, offsets))
         ]
 
     def get_trainer(self) -> Any:
