@@ -241,6 +241,8 @@ def test_dropout_draws_again_each_time() -> None:
     assert drawn == {(0, 1), (2,)}
     encoding = tokenizer.encode("ab")
     assert len(encoding.ids) == len(encoding.offsets) == len(encoding)
+    tokenizer.enable_padding(pad_to_multiple_of=3)
+    assert {len(each) for each in tokenizer.encode_batch(["abababab"] * 100)} in ({6}, {9})
 
 
 def test_learned_words_and_merges() -> None:

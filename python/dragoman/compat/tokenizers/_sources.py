@@ -169,6 +169,8 @@ class TextBatch(Batch):
         if firsts is None and encoded is not None and truncation is None and padding is None:
             self._around = settings.around(add_special_tokens)
         self._length = 0
+        if encoded is None:
+            return
         if truncation is not None and not truncation.is_simple:
             for index in range(size):
                 self._unpadded(index)  # errors belong to this call
@@ -204,6 +206,16 @@ class TextBatch(Batch):
         if room is not None:
             size = min(size, max(room, 0))
         return size + len(around[0]) + len(around[1])
+
+    def plans(self, size: int) -> list[Plan]:
+        """Return the plans of all inputs, each text encoded once, for a batch that was not encoded before."""
+        plans = [self._unpadded(index) for index in range(size)]
+        padding = self.settings.padding
+        if padding is not None:
+            length = padding.target(max(map(len, plans), default=0))
+            for plan in plans:
+                padding.apply(plan, length)
+        return plans
 
     def plan(self, index: int) -> Plan:
         plan = self._unpadded(index)

@@ -88,7 +88,7 @@ class Tokenizer(TokenizerParts):
         batch = TextBatch(settings, texts.size, texts.texts, texts.firsts, encoded, add_special_tokens, fast)
         if encoded is None:
             # Draws differ from call to call, so they are made now and not when a column is read.
-            return [Encoding._of(batch.plan(index)) for index in range(texts.size)]
+            return list(map(Encoding._of, batch.plans(texts.size)))
         return list(map(Encoding, repeat(batch, texts.size), range(texts.size)))
 
     async def async_encode(
