@@ -15,8 +15,9 @@ namespace dragoman::tokenizer {
 /// A `tokenizer.json` with everything that the `tokenizers` library reports about a text: offsets, words and the text of
 /// tokens, in addition to the ids. Immutable, so threads may share it.
 ///
-///     const LibraryTokenizer tokenizer(json, "tokenizer.json");
-///     for (const LibraryTokenizer::Token& token : tokenizer.encode("Guten Morgen!")) std::cout << token.begin;
+///     #include <dragoman/core/file.h>
+///     const LibraryTokenizer tokenizer(core::read_file("tokenizer.json"), "tokenizer.json");
+///     for (const LibraryTokenizer::Token& token : tokenizer.encode("Guten Morgen!")) std::cout << token.begin << '\n';
 ///
 /// Characters that neither the vocabulary nor an unknown piece covers are dropped, as in the library. The post-processor,
 /// truncation and padding are not applied.
@@ -42,9 +43,9 @@ class LibraryTokenizer {
   /// Returns the tokenizer for ids alone, which is the faster one for many texts. It gives the ids of encode().
   const std::shared_ptr<const Tokenizer>& ids() const noexcept;
   /// Returns the tokens of a text in valid UTF-8.
-  std::vector<Token> encode(std::string_view text, const EncodeOptions& options) const;
+  std::vector<Token> encode(std::string_view text, const EncodeOptions& options = {}) const;
   /// Returns the words of a text before the model converts them to tokens, and the added tokens.
-  std::vector<Token> words(std::string_view text, const EncodeOptions& options) const;
+  std::vector<Token> words(std::string_view text, const EncodeOptions& options = {}) const;
   std::string normalize(std::string_view text) const;
   /// Returns the text of ids. Ids without a piece are ignored.
   std::string decode(std::span<const std::int32_t> ids, bool with_special_tokens) const;
