@@ -21,6 +21,10 @@ Variable Linear::operator()(Context& context, const Variable& x, ops::Activation
   return ops::linear(context, x, weight_->weight(), bias(), activation);
 }
 
+Variable Linear::dropped(Context& context, const Variable& x, ops::Activation activation, double dropout) const {
+  return ops::dropped_linear(context, x, weight_->weight(), bias(), activation, dropout);
+}
+
 LayerNorm::LayerNorm(const Scope& scope, std::int64_t width, double epsilon)
     : gain_(&scope.vector("weight", width, Initialiser::constant(1))),
       bias_(&scope.vector("bias", width, Initialiser::constant(0))),
@@ -69,13 +73,9 @@ FeedForward::FeedForward(const Scope& scope, std::int64_t width, std::int64_t in
 Variable FeedForward::operator()(Context& context, const Variable& x) const {
   const bool drops = autograd::is_training(context) && dropout_ > 0;
   if (!activation_.gated && !drops) return in_.then(context, x, activation_.activation, out_);
-  Variable inner;
-  if (activation_.gated) {
-    const auto [gate, value] = ops::split_columns<2>(context, in_(context, x));
-    inner = ops::multiply(context, ops::activate(context, gate, activation_.activation), value);
-  } else {
-    inner = in_(context, x, activation_.activation);
-  }
+  if (!activation_.gated) return out_(context, in_.dropped(context, x, activation_.activation, dropout_));
+  const auto [gate, value] = ops::split_columns<2>(context, in_(context, x));
+  const Variable inner = ops::multiply(context, ops::activate(context, gate, activation_.activation), value);
   return out_(context, ops::dropout(context, inner, dropout_));
 }
 

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "dragoman/ops/dropout.h"
 #include "dragoman/ops/elementwise.h"
+#include "dragoman/ops/rounded_parameters.h"
 
 #include <memory>
 
@@ -91,7 +92,8 @@ void attend_and_recompute(Context& context, const Variable& q, const Variable& k
                           const Variable& bias, const Variable& y, const AttentionArguments& forward) {
   const RecomputedAttentionArguments arguments{.forward = forward,
                                                .log_sums = context.allocate_for_step(q.value.rows, forward.heads),
-                                               .type = autograd::training_compute_type(context)};
+                                               .type = autograd::training_compute_type(context),
+                                               .rounded_y = y.rounded};
   context.kernels().get(kRecomputedAttention)(context, arguments);
   if (!autograd::recording(context, q, k, v, bias)) return;
   autograd::record(context, y.gradient, [q, k, v, bias, y, arguments](Context& ctx) {
@@ -113,7 +115,7 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
   const double rate = effective_rate(context, options.dropout);
   const RandomState random = rate > 0 ? autograd::next_random(context) : RandomState{};
   const bool record = autograd::recording(context, q, k, v, bias);
-  const Variable y = autograd::make_variable(context, context.allocate(q.value.rows, q.value.cols), record);
+  Variable y = autograd::make_variable(context, context.allocate(q.value.rows, q.value.cols), record);
   const bool watched = keep_weights || observer != nullptr;
   // Also without a tape: a recomputed layer has a tape in its second pass only, and both passes must have the same
   // bits.
@@ -137,6 +139,7 @@ AttentionResult attention(Context& context, const Variable& q, const Variable& k
                                    .scale = options.scale,
                                    .bias = bias.value};
   if (recomputes) {
+    y.rounded = allocate_rounded_result(context, q.value.rows, q.value.cols);
     attend_and_recompute(context, q, k, v, bias, y, forward);
     return {y, Variable{}};
   }

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "dragoman/ops/dropout.h"
 #include "dragoman/ops/elementwise.h"
+#include "dragoman/ops/rounded_parameters.h"
 
 namespace dragoman::ops {
 namespace {
@@ -34,10 +35,11 @@ void check_norm(const Tensor& x, const Norm& norm) {
 Variable normalise(Context& context, const Variable& x, const Norm& norm) {
   check_norm(x.value, norm);
   const bool record = autograd::recording(context, x, norm.gain, norm.bias);
-  const Variable y = autograd::make_variable(context, context.allocate(x.value.rows, x.value.cols), record);
+  Variable y = autograd::make_variable(context, context.allocate(x.value.rows, x.value.cols), record);
+  y.rounded = allocate_rounded_result(context, x.value.rows, x.value.cols);
   const Statistics statistics = allocate_statistics(context, x.value.rows, norm, record);
   context.kernels().get(kLayerNorm)(context, {x.value, norm.gain.value, norm.bias.value, norm.epsilon, y.value,
-                                              statistics.mean, statistics.inverse_deviation, norm.centred});
+                                              statistics.mean, statistics.inverse_deviation, norm.centred, y.rounded});
   if (record)
     autograd::record(context, y.gradient, [x, norm, y, statistics](Context& ctx) {
       ctx.kernels().get(kLayerNormBackward)(
@@ -63,10 +65,11 @@ ResidualNorm normalise_sum(Context& context, const Variable& residual, const Var
   const RandomState random = applied > 0 ? autograd::next_random(context) : RandomState{};
   const bool record = autograd::recording(context, residual, x, norm.gain, norm.bias);
   const Variable sum = autograd::make_variable(context, context.allocate(x.value.rows, x.value.cols), record);
-  const Variable y = autograd::make_variable(context, context.allocate(x.value.rows, x.value.cols), record);
+  Variable y = autograd::make_variable(context, context.allocate(x.value.rows, x.value.cols), record);
+  y.rounded = allocate_rounded_result(context, x.value.rows, x.value.cols);
   const Statistics statistics = allocate_statistics(context, x.value.rows, norm, record);
   kernel(context, {residual.value, x.value, applied, random, norm.gain.value, norm.bias.value, norm.epsilon, sum.value,
-                   y.value, statistics.mean, statistics.inverse_deviation, norm.centred});
+                   y.value, statistics.mean, statistics.inverse_deviation, norm.centred, y.rounded});
   if (record)
     autograd::record(context, {sum.gradient, y.gradient}, [=](Context& ctx) {
       if (!y.gradient->written) {

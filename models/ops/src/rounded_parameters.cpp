@@ -7,6 +7,9 @@
 namespace dragoman::ops {
 namespace {
 
+/// Elements that rows of rounded values are padded to.
+constexpr std::int64_t kRowUnit = 32;
+
 bool rounds(const Context& context, const Tensor& values) {
   return !values.empty() && values.dtype == tensor::DType::kF32 && rounds_operands(context);
 }
@@ -44,11 +47,15 @@ bool rounds_operands(const Context& context) {
 }
 
 Tensor allocate_rounded(Context& context, std::int64_t rows, std::int64_t cols) {
-  constexpr std::int64_t kRowUnit = 32;
   const std::int64_t stride = (cols + kRowUnit - 1) / kRowUnit * kRowUnit;
   Tensor made = context.arena().allocate(rows, stride, rounded_type(context), context.device());
   made.cols = cols;
   return made;
+}
+
+Tensor allocate_rounded_result(Context& context, std::int64_t rows, std::int64_t cols) {
+  if (cols % kRowUnit != 0 || !rounds_operands(context)) return {};
+  return allocate_rounded(context, rows, cols);
 }
 
 void prepare_rounding(Context& context, const Tensor& values) {

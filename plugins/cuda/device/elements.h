@@ -85,6 +85,19 @@ SIMT_DEVICE void store_quad(const Matrix& y, std::int64_t row, std::int64_t col,
   }
 }
 
+/// Stores a quad as 16-bit values of the type.
+SIMT_DEVICE void store_words(const WordMatrix& words, Half type, std::int64_t row, std::int64_t col, const Quad& quad) {
+  const auto store = [&]<class Words>(Words) {
+    simt::store_vector(&at(words, row, col / 2),
+                       simt::Vector<std::uint32_t, 2>{{word_of(Words(), quad.values[0], quad.values[1]),
+                                                       word_of(Words(), quad.values[2], quad.values[3])}});
+  };
+  if (type == Half::kF16)
+    store(simt::F16());
+  else
+    store(simt::Bf16());
+}
+
 /// Returns true if runs of kWidth elements can be moved as vectors of up to 16 bytes in all rows. This depends on the
 /// address, stride and columns of a matrix, and not on its number of rows.
 template <int kWidth, class... Element>

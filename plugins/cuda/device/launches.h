@@ -86,6 +86,9 @@ struct LayerNorm {
   Matrix mean = {};
   Matrix inverse_deviation = {};
   bool centred = true;
+  /// Receives y in type `type`, in rows without padding. Without data, y is not rounded.
+  WordMatrix words = {};
+  Half type = Half::kBf16;
 };
 /// The residual connection before a normalisation: sum = residual + dropout(x). Without data, x itself is normalised.
 struct ResidualSum {
@@ -187,6 +190,8 @@ struct Attention {
   /// Uses products of `tile_type` on tensor cores, for heads of up to kWidestTileHead columns.
   bool tiles = false;
   Half tile_type = Half::kBf16;
+  /// With tiles: receives y in type `tile_type`, in rows without padding. Without data, y is not rounded.
+  WordMatrix words = {};
 };
 inline constexpr std::int64_t kWidestTileHead = 128;
 /// With tiles it computes log_sums and no probabilities.
@@ -249,6 +254,11 @@ struct Epilogue {
   ops::Activation activation = ops::Activation::kNone;
   Matrix pre_activation = {};
   bool accumulate = false;
+  /// After the activation, and not with `accumulate`. Products do not apply it; finish_product() does.
+  Dropout dropout = {};
+  /// With dropout: receives the result in type `type`, in rows without padding. Without data, it is not rounded.
+  WordMatrix words = {};
+  Half type = Half::kBf16;
 };
 struct Product {
   Matrix a = {};
@@ -295,12 +305,13 @@ struct Int8Product {
   Epilogue epilogue = {};
 };
 void product_int8(const Int8Product& arguments);
-/// Computes dz = dy * activation'(). The outputs are packed words, floats and the sums of columns. Outputs without a
-/// destination are skipped.
+/// Computes dz = dropout(dy) * activation'(). The outputs are packed words, floats and the sums of columns. Outputs
+/// without a destination are skipped.
 struct Differentiation {
   Matrix dy = {};
   ops::Activation activation = ops::Activation::kNone;
-  Matrix known = {};  ///< input of the derivative: the activation's input or output
+  Matrix known = {};  ///< input of the derivative: the activation's input, or its output after the dropout
+  Dropout dropout = {};
   Half type = Half::kBf16;
   WordMatrix words = {};
   Matrix dz = {};
@@ -310,6 +321,8 @@ struct Differentiation {
 void differentiate(const Differentiation& arguments);
 /// Apply epilogues to sums that other kernels computed. Sums of floats may be in the memory of c.
 void finish_product(const Matrix& sums, const Matrix& c, const Epilogue& epilogue);
+/// Applies the dropout of an epilogue to c, which has the rest of it, and rounds the result.
+void drop_product(const Matrix& c, const Epilogue& epilogue);
 void finish_int8_product(const View<std::int32_t>& sums, const float* row_scales, const float* col_scales,
                          const Matrix& c, const Epilogue& epilogue);
 

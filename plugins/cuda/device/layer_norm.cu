@@ -128,6 +128,8 @@ struct Normalise {
       for (int n = 0; n < kQuad; ++n)
         quad.values[n] = (quad.values[n] - mean) * inverse_deviation * factors.values[n] + shifts.values[n];
       store_quad<kWide>(arguments.y, row, col, quad);
+      if (arguments.words.data != nullptr && col / 2 < arguments.words.cols)
+        store_words(arguments.words, arguments.type, row, col, quad);
     };
     SIMT_UNROLL
     for (int q = 0; q < kQuads; ++q) finish(column_of(q), own[q], gain[q], bias[q]);

@@ -1,4 +1,5 @@
 #include "activation.h"
+#include "random.h"
 
 // Prepares the gradient of a linear layer's output for the products that use it, in one pass.
 namespace dragoman::backend::cuda::device {
@@ -41,7 +42,7 @@ struct Differentiate {
       for (int i = 0; i < kAtOnce; ++i) {
         const std::int64_t row = first + i * kWarps;
         if (row >= end) continue;
-        if (activates) multiply_by_slope(known[i], dz[i]);
+        if (activates) multiply_by_slope(row, col, known[i], dz[i]);
         store(row, col, dz[i]);
         SIMT_UNROLL
         for (int n = 0; n < kQuad; ++n) own.values[n] += dz[i].values[n];
@@ -59,11 +60,29 @@ struct Differentiate {
   }
 
  private:
-  SIMT_DEVICE void multiply_by_slope(const Quad& known, Quad& dz) const {
-    if constexpr (kSimple)
-      apply_slope(ops::Activation::kRelu, known, known, dz);
-    else
+  SIMT_DEVICE void multiply_by_slope(std::int64_t row, std::int64_t col, const Quad& known, Quad& dz) const {
+    if (kSimple || arguments.activation == ops::Activation::kRelu) {
+      // The output of a dropout is above zero where it was kept and the ReLU let it pass.
+      SIMT_UNROLL
+      for (int n = 0; n < kQuad; ++n) dz.values[n] *= known.values[n] > 0 ? arguments.dropout.scale : 0;
+      return;
+    }
+    if constexpr (!kSimple) {
+      if (arguments.dropout.threshold > 0) drop(row, col, dz);
       apply_slope(arguments.activation, known, known, dz);
+    }
+  }
+  SIMT_DEVICE void drop(std::int64_t row, std::int64_t col, Quad& dz) const {
+    const std::int64_t element = row * arguments.dy.cols + col;
+    Quad factors;
+    if constexpr (kWide) {
+      factors = DropoutMask(arguments.dropout).factors(element);
+    } else {
+      SIMT_UNROLL
+      for (int n = 0; n < kQuad; ++n) factors.values[n] = dropout_factor(arguments.dropout, element + n);
+    }
+    SIMT_UNROLL
+    for (int n = 0; n < kQuad; ++n) dz.values[n] *= factors.values[n];
   }
   SIMT_DEVICE void store(std::int64_t row, std::int64_t col, const Quad& dz) const {
     if (col / 2 < arguments.words.cols)

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include <dragoman/core/error.h>
+#include <dragoman/ops/dropout.h>
 #include <dragoman/ops/linear.h>
 
 namespace dragoman::testing {
@@ -71,13 +72,38 @@ std::vector<OpCase> cases_in(tensor::ComputeType type) {
   return result;
 }
 
+/// With a dropout of the output; rows of whole and of incomplete vectors.
+std::vector<OpCase> dropped_cases(bool composite) {
+  std::vector<OpCase> result;
+  for (const auto& [name, activation] : kActivations)
+    for (const LinearSize& size : {LinearSize{1, 1, 1}, LinearSize{4, 7, 6}, LinearSize{0, 4, 3}, LinearSize{5, 3, 8},
+                                   LinearSize{67, 40, 264, true}}) {
+      OpCase op_case = linear_case(size, name, activation, /*with_bias=*/true, composite);
+      op_case.training = true;
+      op_case.run = [=, act = activation](Context& context, Operands x) {
+        const ops::Weight weight{x[1], nullptr};
+        return std::vector{composite ? ops::dropout(context, ops::linear(context, x[0], weight, x[2], act), 0.3)
+                                     : ops::dropped_linear(context, x[0], weight, x[2], act, 0.3)};
+      };
+      result.push_back(std::move(op_case));
+    }
+  return result;
+}
+
 INSTANTIATE_TEST_SUITE_P(Linear, OpTest, ::testing::ValuesIn(linear_cases(false)), case_name);
+INSTANTIATE_TEST_SUITE_P(DroppedLinear, OpTest, ::testing::ValuesIn(dropped_cases(false)), case_name);
 INSTANTIATE_TEST_SUITE_P(LinearInBf16, OpTest, ::testing::ValuesIn(cases_in(tensor::ComputeType::kBF16)), case_name);
 INSTANTIATE_TEST_SUITE_P(Linear, OpGradientTest, ::testing::ValuesIn(small(linear_cases(false))), case_name);
 
 TEST(Linear, FusedFormEqualsTheComposite) {
   const std::vector<OpCase> fused = linear_cases(false);
   const std::vector<OpCase> composite = linear_cases(true);
+  for (std::size_t i = 0; i < fused.size(); ++i) expect_equivalent(fused[i], composite[i]);
+}
+
+TEST(Linear, WithDropoutEqualsTheComposite) {
+  const std::vector<OpCase> fused = dropped_cases(false);
+  const std::vector<OpCase> composite = dropped_cases(true);
   for (std::size_t i = 0; i < fused.size(); ++i) expect_equivalent(fused[i], composite[i]);
 }
 

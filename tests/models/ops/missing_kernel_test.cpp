@@ -115,6 +115,17 @@ std::vector<double> run_linear(Rig& rig) {
   for (const double gradient : gradient_of(weight)) gradients.push_back(gradient);
   return gradients;
 }
+std::vector<double> run_dropped_linear(Rig& rig) {
+  autograd::training_mode(rig.context()).set_training(true);
+  autograd::training_mode(rig.context()).set_random(1, 1);
+  rig.record();
+  const Variable x = rig.variable(3, 8, random_values(24, 10), true);
+  const Variable weight = rig.constant(5, 8, random_values(40, 11));
+  const Variable y = ops::dropped_linear(rig.context(), x, {weight, nullptr}, {}, ops::Activation::kRelu, 0.5);
+  const Variable picked = ops::linear(rig.context(), y, {rig.constant(1, 5, random_values(5, 12)), nullptr}, {});
+  rig.backward(ops::matmul(rig.context(), rig.constant(1, 3, random_values(3, 13)), picked));
+  return gradient_of(x);
+}
 std::vector<double> run_attention(Rig& rig) {
   static const std::vector<std::int32_t> kOffsets{0, 2, 5};
   rig.record();
@@ -147,7 +158,9 @@ TEST(Kernels, EachBackendHasOrComposesWhatTheListsSay) {
       {"recomputed_attention", run_attention},
       {"recomputed_attention_backward", run_attention},
       {"projection_loss", run_loss},
-      {"round_parameters", run_linear}};
+      {"round_parameters", run_linear},
+      {"dropped_linear", run_dropped_linear},
+      {"dropped_linear_backward", run_dropped_linear}};
   for (const std::string_view name : {"cpu", "reference", "cuda"}) {
     const Device device = Device::of(name);
     if (!test_runtime().available(device)) continue;

@@ -45,6 +45,12 @@ inline OpTensors tensors_of(const ops::LinearArguments& x) {
 inline OpTensors tensors_of(const ops::LinearBackwardArguments& x) {
   return {{x.x, x.weight, x.dy}, {x.dx.value, x.dweight.value, x.dbias.value}};
 }
+inline OpTensors tensors_of(const ops::DroppedLinearArguments& x) {
+  return tensors_of(x.linear);
+}
+inline OpTensors tensors_of(const ops::DroppedLinearBackwardArguments& x) {
+  return tensors_of(x.linear);
+}
 inline OpTensors tensors_of(const ops::LayerNormArguments& x) {
   return {{x.x, x.gain, x.bias}, {x.y}};
 }

@@ -72,6 +72,28 @@ struct ForwardTiles {
             maxima[r] + logf(sums[r]);
     }
     store<kWhole>(outputs, {attention.y, false}, tile.first_query, tile, tile.queries, q.width, factors);
+    if constexpr (kWhole)
+      if (attention.words.data != nullptr) store_words<Words>(outputs, tile, q.width, factors);
+  }
+
+ private:
+  /// Stores what store() does, as 16-bit values.
+  template <class To>
+  SIMT_DEVICE void store_words(const float (&sums)[kHead / 8][4], const Tile& tile, int width,
+                               const float (&factors)[2]) const {
+    SIMT_UNROLL
+    for (int r = 0; r < 2; ++r) {
+      const int row = tile.first + row_of(2 * r);
+      if (row >= tile.queries) continue;
+      std::uint32_t* const to = &at(attention.words, tile.first_query + row, (tile.head * width + lane() % 4 * 4) / 2);
+      SIMT_UNROLL
+      for (int part = 0; part < kHead / 32; ++part) SIMT_UNROLL
+      for (int c = 0; c < 2; ++c) {
+        const auto value = [&](int i) { return factors[r] * sums[part * 4 + i][2 * r + c]; };
+        simt::store_vector(to + part * 16 + c * 8, simt::Vector<std::uint32_t, 2>{{word_of(To(), value(0), value(1)),
+                                                                                   word_of(To(), value(2), value(3))}});
+      }
+    }
   }
 };
 
@@ -80,6 +102,7 @@ struct ForwardTiles {
 void attention_of_tiles(const Attention& attention) {
   with_head(attention, has_quads(attention.y), [&]<class Words, int kHead, bool kWhole>() {
     for_each_tile(attention, attention.q.rows, ForwardTiles<Words, kHead, kWhole>{attention});
+    if (!kWhole && attention.words.data != nullptr) narrow_words(attention.tile_type, attention.y, attention.words);
   });
 }
 

@@ -50,17 +50,23 @@ bool is_aligned_for_epilogue(const float* data) {
 
 /// Returns kNone if libraries do not compute the epilogue.
 GemmActivation activation_of_library(const device::Epilogue& epilogue) {
-  if (epilogue.accumulate) return GemmActivation::kNone;
+  if (epilogue.accumulate || epilogue.dropout.threshold > 0) return GemmActivation::kNone;
   if (epilogue.activation == ops::Activation::kGeluTanh) return GemmActivation::kGeluTanh;
   // With a ReLU, libraries keep a mask of bits in place of its input.
   const bool is_relu = epilogue.activation == ops::Activation::kRelu && epilogue.pre_activation.data == nullptr;
   return is_relu ? GemmActivation::kRelu : GemmActivation::kNone;
 }
 
+/// The plain kernels leave the dropout to another one.
+void drop_if_wanted(const device::Matrix& c, const device::Epilogue& epilogue) {
+  if (epilogue.dropout.threshold > 0) device::drop_product(c, epilogue);
+}
+
 }  // namespace
 
 void PlainGemm::multiply(tensor::Context&, const device::Product& product, RowBits) {
   device::product(product);
+  drop_if_wanted(product.c, product.epilogue);
 }
 void PlainGemm::multiply_halves(tensor::Context& context, const device::HalfProduct& product, RowBits) {
   const tensor::ScratchScope scope(context.arena());
@@ -73,6 +79,7 @@ void PlainGemm::multiply_halves(tensor::Context& context, const device::HalfProd
   const auto& [type, a, transpose_a, b, transpose_b, c, epilogue] = product;
   device::product_of_halves(type, transpose_a ? turned(a, c.rows) : a, transpose_b ? b : turned(b, c.cols), c,
                             epilogue);
+  drop_if_wanted(c, epilogue);
 }
 void PlainGemm::multiply_int8(tensor::Context&, const device::Int8Product& product) {
   device::product_int8(product);
@@ -315,7 +322,7 @@ bool LibraryGemm::run_with_epilogue(tensor::Context& context, GemmShape shape, G
     rest.bias = {};
   }
   const bool finished = rest.bias.data == nullptr && epilogue.activation == ops::Activation::kNone &&
-                        epilogue.pre_activation.data == nullptr;
+                        epilogue.pre_activation.data == nullptr && epilogue.dropout.threshold == 0;
   const tensor::ScratchScope scope(context.arena());
   device::Matrix sums = finished || !epilogue.accumulate ? c : device::Matrix{nullptr, c.rows, c.cols, c.cols};
   if (epilogue.pre_activation.data != nullptr) sums = epilogue.pre_activation;

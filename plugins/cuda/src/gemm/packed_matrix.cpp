@@ -163,11 +163,11 @@ void multiply_plain(Context& context, const PlainProduct& product) {
 }
 
 void multiply(Context& context, const Tensor& x, const Tensor& plain, ComputeType type, const PackedWeight* packed,
-              const device::Matrix& c, const device::Epilogue& epilogue, std::string_view op, const Tensor& rounded_x) {
+              const device::Matrix& c, const device::Epilogue& epilogue, std::string_view op) {
   if (packed != nullptr) return packed_of(*packed, op).multiply(context, matrix(x, op), c, epilogue);
   const tensor::ScratchScope scope(context.arena());
   multiply_plain(context, {.type = type,
-                           .a = operand(context, x, type, op, rounded_x),
+                           .a = operand(context, x, type, op),
                            .b = operand(context, plain, type, op),
                            .transpose_b = true,
                            .c = c,

@@ -68,10 +68,9 @@ struct PlainProduct {
 /// Takes scratch of the context's.
 void multiply_plain(tensor::Context& context, const PlainProduct& product);
 
-/// c = x * weight^T of a plain or a packed weight, where `packed` wins. `rounded_x`: of a plain one, what operand()
-/// takes.
+/// c = x * weight^T of a plain or a packed weight, where `packed` wins.
 void multiply(tensor::Context& context, const tensor::Tensor& x, const tensor::Tensor& plain, tensor::ComputeType type,
               const tensor::PackedWeight* packed, const device::Matrix& c, const device::Epilogue& epilogue,
-              std::string_view op, const tensor::Tensor& rounded_x = {});
+              std::string_view op);
 
 }  // namespace dragoman::backend::cuda

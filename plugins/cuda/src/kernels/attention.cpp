@@ -1,3 +1,4 @@
+#include "gemm/packed_matrix.h"
 #include "kernels.h"
 #include "views.h"
 
@@ -40,6 +41,8 @@ void attend(Context& context, device::Attention attention) {
   const tensor::ScratchScope scope(context.arena());
   take_weight_offsets(context, attention);
   device::attention(attention);
+  if (!attention.tiles && attention.words.data != nullptr)
+    device::narrow_words(attention.tile_type, attention.y, attention.words);
 }
 
 /// The arguments of either form of the backward pass.
@@ -64,6 +67,7 @@ device::Attention recomputed(const ops::RecomputedAttentionArguments& arguments,
   attention.tiles =
       arguments.type != ComputeType::kF32 && attention.q.cols / attention.heads <= device::kWidestTileHead;
   attention.tile_type = half_of(arguments.type);
+  if (!arguments.rounded_y.empty()) attention.words = rounded_operand(arguments.rounded_y).words;
   return attention;
 }
 

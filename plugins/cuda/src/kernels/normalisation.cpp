@@ -1,3 +1,4 @@
+#include "gemm/packed_matrix.h"
 #include "kernels.h"
 #include "views.h"
 
@@ -9,6 +10,10 @@ namespace {
 
 float* partial_sums(Context& context, const Tensor& x) {
   return scratch<float>(context, 2 * device::column_parts(x.rows) * x.cols);
+}
+
+device::WordMatrix words_of(const Tensor& rounded) {
+  return rounded.empty() ? device::WordMatrix{} : rounded_operand(rounded).words;
 }
 
 }  // namespace
@@ -36,7 +41,9 @@ void kernel(Context&, const ops::LayerNormArguments& arguments) {
                       .y = matrix(arguments.y, kOp),
                       .mean = matrix(arguments.mean, kOp),
                       .inverse_deviation = matrix(arguments.inverse_deviation, kOp),
-                      .centred = arguments.centred});
+                      .centred = arguments.centred,
+                      .words = words_of(arguments.rounded_y),
+                      .type = half_of(arguments.rounded_y.dtype)});
 }
 
 template <>
@@ -64,7 +71,9 @@ void kernel(Context&, const ops::ResidualLayerNormArguments& arguments) {
                       .y = matrix(arguments.y, kOp),
                       .mean = matrix(arguments.mean, kOp),
                       .inverse_deviation = matrix(arguments.inverse_deviation, kOp),
-                      .centred = arguments.centred},
+                      .centred = arguments.centred,
+                      .words = words_of(arguments.rounded_y),
+                      .type = half_of(arguments.rounded_y.dtype)},
                      {.residual = matrix(arguments.residual, kOp),
                       .dropout = dropout(arguments.rate, arguments.random),
                       .sum = matrix(arguments.sum, kOp)});

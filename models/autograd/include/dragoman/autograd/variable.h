@@ -38,6 +38,9 @@ struct Gradient {
 struct Variable {
   Tensor value{};
   Gradient* gradient = nullptr;
+  /// `value` rounded to the type of the products that read it, if the op that computed it has rounded it, too; see
+  /// ops::allocate_rounded_result(). Otherwise empty.
+  Tensor rounded{};
 
   bool empty() const noexcept { return value.empty(); }
   bool needs_gradient() const noexcept { return gradient != nullptr; }

@@ -27,6 +27,8 @@ class Linear {
   Linear(const Scope& scope, std::int64_t inputs, std::int64_t outputs, Options options);
   Linear(const Scope& scope, std::int64_t inputs, std::int64_t outputs) : Linear(scope, inputs, outputs, Options{}) {}
   Variable operator()(Context& context, const Variable& x, ops::Activation activation = ops::Activation::kNone) const;
+  /// Returns dropout(activation((*this)(x))).
+  Variable dropped(Context& context, const Variable& x, ops::Activation activation, double dropout) const;
   /// Returns after(activation((*this)(x))).
   Variable then(Context& context, const Variable& x, ops::Activation activation, const Linear& after) const;
 

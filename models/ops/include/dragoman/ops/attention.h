@@ -76,11 +76,12 @@ inline constexpr KernelKey<void(Context&, const AttentionBackwardArguments&)> kA
 /// Attention that does not store its weights; the backward pass recomputes them. `log_sums` [Tq, heads], of floats,
 /// receives the logarithm of the sum of the exponentials of each query's scores. If the device has products of `type`
 /// for this head size, the inputs of all products are rounded as docs/concepts/numerics.md specifies. With kF32 nothing
-/// is rounded.
+/// is rounded. If `rounded_y` is not empty, it receives y rounded to `type`; see allocate_rounded_result().
 struct RecomputedAttentionArguments {
   AttentionArguments forward;
   Tensor log_sums;
   ComputeType type = ComputeType::kF32;
+  Tensor rounded_y{};
 };
 inline constexpr KernelKey<void(Context&, const RecomputedAttentionArguments&)> kRecomputedAttention{
     "recomputed_attention"};

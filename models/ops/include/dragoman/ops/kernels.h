@@ -98,6 +98,8 @@ inline constexpr std::tuple kShortlistKernels{
 inline constexpr std::tuple kStepKernels{
     kProjectionLoss,
     kRoundParameters,
+    kDroppedLinear,
+    kDroppedLinearBackward,
 };
 
 /// Calls visit(key) for each key of a list. Backends select the kernel of a key by its argument struct, so each key

@@ -8,6 +8,8 @@ namespace dragoman::ops {
 /// 2016). `gain` and `bias` are [1, cols]. If `mean` and `inverse_deviation` ([rows, 1]) are not empty, they receive
 /// the statistics for the backward pass.
 ///
+/// If `rounded_y` is not empty, it receives y rounded to its type; see allocate_rounded_result().
+///
 /// If `centred` is false, this is the root mean square norm (Zhang & Sennrich 2019): the mean is taken as 0, and `bias`
 /// and `mean` are empty.
 struct LayerNormArguments {
@@ -19,6 +21,7 @@ struct LayerNormArguments {
   Tensor mean;
   Tensor inverse_deviation;
   bool centred = true;
+  Tensor rounded_y{};
 };
 inline constexpr KernelKey<void(Context&, const LayerNormArguments&)> kLayerNorm{"layer_norm"};
 
@@ -46,7 +49,8 @@ Variable layer_norm(Context& context, const Variable& x, const Variable& gain, c
 /// y = x / sqrt(mean(x^2) + epsilon) * gain per row.
 Variable rms_norm(Context& context, const Variable& x, const Variable& gain, double epsilon);
 
-/// sum = residual + dropout(x); y = layer_norm(sum). One pass over memory instead of three.
+/// sum = residual + dropout(x); y = layer_norm(sum). One pass over memory instead of three. `rounded_y` is as in
+/// LayerNormArguments.
 struct ResidualLayerNormArguments {
   Tensor residual;
   Tensor x;
@@ -60,6 +64,7 @@ struct ResidualLayerNormArguments {
   Tensor mean;
   Tensor inverse_deviation;
   bool centred = true;
+  Tensor rounded_y{};
 };
 inline constexpr KernelKey<void(Context&, const ResidualLayerNormArguments&)> kResidualLayerNorm{
     "residual_dropout_layer_norm"};

@@ -13,7 +13,7 @@ namespace dragoman::ops {
 /// kernel is row-stable: the bits of a row of y do not depend on the other rows or on their number.
 ///
 /// If `pre_activation` is not empty, it receives x * weight^T + bias. If `rounded_x` is not empty, it receives x
-/// rounded to `type`; see allocate_rounded().
+/// rounded to `type`; see allocate_rounded(). If `x_is_rounded`, it has these values already.
 struct LinearArguments {
   Tensor x;
   Tensor weight;
@@ -24,8 +24,20 @@ struct LinearArguments {
   Tensor y;
   ComputeType type = ComputeType::kF32;
   Tensor rounded_x{};
+  bool x_is_rounded = false;
 };
 inline constexpr KernelKey<void(Context&, const LinearArguments&)> kLinear{"linear"};
+
+/// y = dropout(activation(x * weight^T + bias)) with a plain weight, where `linear.y` is y. The mask is drawn as in
+/// DropoutArguments. The activation is kRelu or one with needs_input(). If `rounded_y` is not empty, it receives y
+/// rounded to `linear.type`; see allocate_rounded_result().
+struct DroppedLinearArguments {
+  LinearArguments linear;
+  double rate = 0;
+  RandomState random;
+  Tensor rounded_y{};
+};
+inline constexpr KernelKey<void(Context&, const DroppedLinearArguments&)> kDroppedLinear{"dropped_linear"};
 
 /// Returns true if the gradient of the activation needs its input: GELU and swish. The others need only the output.
 constexpr bool needs_input(Activation activation) {
@@ -54,6 +66,16 @@ struct LinearBackwardArguments {
 };
 inline constexpr KernelKey<void(Context&, const LinearBackwardArguments&)> kLinearBackward{"linear_backward"};
 
+/// The gradients of DroppedLinearArguments. `linear.y` and `linear.dy` are y with dropout and its gradient. For kRelu
+/// no mask is drawn again: elements of y are above zero where they were kept and the ReLU let them pass.
+struct DroppedLinearBackwardArguments {
+  LinearBackwardArguments linear;
+  double rate = 0;
+  RandomState random;
+};
+inline constexpr KernelKey<void(Context&, const DroppedLinearBackwardArguments&)> kDroppedLinearBackward{
+    "dropped_linear_backward"};
+
 /// Returns activation(x * weight^T + bias), fused if the device has the kernel. The products of a plain weight and of
 /// its gradients are computed in the context's autograd::training_compute_type(). A gradient through a packed weight is
 /// an Error{kInvalidArgument}.
@@ -63,6 +85,11 @@ inline constexpr KernelKey<void(Context&, const LinearBackwardArguments&)> kLine
 ///     }
 Variable linear(Context& context, const Variable& x, const Weight& weight, const Variable& bias,
                 Activation activation = Activation::kNone);
+/// Returns dropout(linear(x, weight, bias, activation), rate). It is fused if dropout applies, the weight is plain, the
+/// activation is kRelu or one with needs_input(), and the device has both kernels. Results and gradients have the bits
+/// of the two ops, unless the backend computes the activation of a layer without dropout in another way.
+Variable dropped_linear(Context& context, const Variable& x, const Weight& weight, const Variable& bias,
+                        Activation activation, double rate);
 /// Returns the result of linear() for a plain weight, composed of matmul, add_row and activate.
 Variable linear_composite(Context& context, const Variable& x, const Weight& weight, const Variable& bias,
                           Activation activation);

@@ -51,6 +51,10 @@ bool rounds_operands(const Context& context);
 /// Allocates step memory for a matrix rounded to the context's training_compute_type(): [rows, cols] of BF16 or F16.
 /// Each row is padded with zeros to a multiple of 32 elements.
 Tensor allocate_rounded(Context& context, std::int64_t rows, std::int64_t cols);
+/// Returns allocate_rounded() for an op whose kernel rounds its result in the pass that computes it, so that products
+/// need not round it again (Variable::rounded). Returns an empty tensor if products do not round operands, and for rows
+/// that would need padding.
+Tensor allocate_rounded_result(Context& context, std::int64_t rows, std::int64_t cols);
 
 /// Makes room for round_parameters(). It is part of the preparation of a step.
 void prepare_rounding(Context& context, const Tensor& values);
