@@ -77,8 +77,8 @@ class ReplayedSteps : public ::testing::Test {
 TEST_F(ReplayedSteps, AreMostOfALongRun) {
   const auto earlier = sentences(600, 24, 8), queue = sentences(600, 24);
   // Without padding: 0.50 and 0.77.
-  const std::pair<DecodingOptions, double> cases[] = {{{.strategy = "greedy", .maximum_length_factor = 1}, 0.68},
-                                                      {{.beam_size = 2, .maximum_length_factor = 1}, 0.81}};
+  const std::pair<DecodingOptions, double> cases[] = {{{.strategy = "greedy", .maximum_length_factor = 1}, 0.74},
+                                                      {{.beam_size = 2, .maximum_length_factor = 1}, 0.85}};
   for (const auto& [options, least] : cases) {
     const LoopLimits limits{.maximum_rows = 96};
     const auto expected = decode_all(on("cpu"), queue, options, limits);
@@ -91,6 +91,20 @@ TEST_F(ReplayedSteps, AreMostOfALongRun) {
     EXPECT_GT(replayed / all, least) << options.strategy << ": " << replayed << " of " << all;
     RecordProperty("replayed_" + options.strategy, std::to_string(replayed / all));
   }
+}
+
+/// Three rows with five of padding, and eight rows: their histories have the same bucket, and other sums. The sources
+/// are encoded in a step of another shape.
+TEST_F(ReplayedSteps, DoNotDependOnTheSumOfHistories) {
+  const DecodingOptions options{.strategy = "greedy", .maximum_length = 14};
+  const auto few = sentences(3, 5), many = sentences(8, 5, 9);
+  for (int run = 0; run < 3; ++run) decode_all(on("replaying"), few, options, {.maximum_rows = 8});
+  const testing::RecorderCounts before = backend_->counts();
+  const auto actual = decode_all(on("replaying"), many, options, {.maximum_rows = 8});
+  const testing::RecorderCounts& after = backend_->counts();
+  testing::expect_same(decode_all(on("cpu"), many, options, {.maximum_rows = 8}), actual);
+  EXPECT_EQ(after.run - before.run, 1U);
+  EXPECT_GE(after.replayed - before.replayed, 10U);
 }
 
 /// What a step has for each row: temperatures, noise, weights of attention, tokens with scores, edits of logits.

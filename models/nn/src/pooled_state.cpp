@@ -138,7 +138,10 @@ void PooledState::upload_ancestors(Context& context) {
     step_.ancestors = upload(context, ancestors_);
     return;
   }
-  step_.ancestors = {context.room_for<std::int32_t>(ancestor_offsets_.back()),
+  // The key of a recorded step has the rows and the longest history. A room that grew with the sum of the histories
+  // would change the signature of steps at other lengths.
+  const auto rows = static_cast<std::int64_t>(rows_.size());
+  step_.ancestors = {context.room_for<std::int32_t>(rows * context.bucket(ancestors_.longest)),
                      context.upload(std::span<const ops::KeyRange>(ancestors_.ranges)),
                      static_cast<std::int32_t>(context.bucket(ancestors_.longest))};
   step_.previous_ancestor_offsets = context.upload(std::span<const std::int32_t>(previous_ancestor_offsets_));
