@@ -12,7 +12,8 @@ struct RoundParametersArguments {
   Tensor values;
   Tensor rounded;
 };
-/// Optional. Backends with this kernel read RoundedParameters in their products.
+/// Optional. Backends with this kernel read RoundedParameters in their products. Their kernels also write each
+/// `rounded_y` that an op passes to them.
 inline constexpr KernelKey<void(Context&, const RoundParametersArguments&)> kRoundParameters{"round_parameters"};
 
 /// The rounded parameters of the current step. They are valid within that step only, because parameters may change
