@@ -10,6 +10,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/parallel.h>
 
 namespace dragoman::python {

@@ -28,7 +28,8 @@ class WithThreads {
     if (!object_) return;
     if (CallbackScope::is_open()) {
       // This may be a thread of the object, which cannot wait for itself.
-      std::thread([object = std::move(object_), registered = std::make_unique<UnfinishedGuard>(std::stop_source())]() mutable {
+      std::thread([object = std::move(object_),
+                   registered = std::make_unique<UnfinishedGuard>(std::stop_source())]() mutable {
         object.reset();
       }).detach();
       return;
