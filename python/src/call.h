@@ -54,8 +54,8 @@ class BlockingCall {
   std::optional<nb::python_error> raised_;
 };
 
-/// The GIL for a function of Python that the library calls. While it exists, an object whose threads the library owns is
-/// not destroyed by this thread, which may be one of them (WithThreads).
+/// The GIL for a function of Python that the library calls. While it exists, an object whose threads the library owns
+/// is not destroyed by this thread, which may be one of them (WithThreads).
 class CallbackScope {
  public:
   /// Error{kInterrupted} if the interpreter is ending, unless this is the last call of registered work.

@@ -272,7 +272,8 @@ void change_spans(AlignedText& text, std::span<const ChangedSpan> changes, const
 /// this behaviour.
 ///
 /// Adds to `lost` the number of characters that are removed before the first character of the result. If characters are
-/// removed after a rule that adds some, the library takes the last added one for a replacement of the first removed one.
+/// removed after a rule that adds some, the library takes the last added one for a replacement of the first removed
+/// one.
 AlignedText apply_precompiled(const CharacterMap& map, const AlignedText& in, std::size_t limit, std::size_t& lost) {
   constexpr std::size_t kLongestCluster = 5;
   Rewriter out(in, limit);

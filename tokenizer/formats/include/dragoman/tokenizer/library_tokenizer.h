@@ -12,15 +12,15 @@
 
 namespace dragoman::tokenizer {
 
-/// A `tokenizer.json` with everything that the `tokenizers` library reports about a text: offsets, words and the text of
-/// tokens, in addition to the ids. Immutable, so threads may share it.
+/// A `tokenizer.json` with everything that the `tokenizers` library reports about a text: offsets, words and the text
+/// of tokens, in addition to the ids. Immutable, so threads may share it.
 ///
 ///     #include <dragoman/core/file.h>
 ///     const LibraryTokenizer tokenizer(core::read_file("tokenizer.json"), "tokenizer.json");
 ///     for (const LibraryTokenizer::Token& token : tokenizer.encode("Guten Morgen!")) std::cout << token.begin << '\n';
 ///
-/// Characters that neither the vocabulary nor an unknown piece covers are dropped, as in the library. The post-processor,
-/// truncation and padding are not applied.
+/// Characters that neither the vocabulary nor an unknown piece covers are dropped, as in the library. The
+/// post-processor, truncation and padding are not applied.
 class LibraryTokenizer {
  public:
   /// A token or a word of a text.
