@@ -74,25 +74,25 @@ INSTANTIATE_TEST_SUITE_P(Sections, LibraryGolden,
                                            "unigram_bytes", "unigram_unknown", "suffix", "normalized_bytes"),
                          [](const auto& section) { return std::string(section.param); });
 
-LibraryTokenizer word_level(const std::string& parts) {
+LibraryTokenizer open_words(const std::string& parts) {
   return {R"({"version": "1.0", "added_tokens": [{"id": 3, "content": "<s>", "special": true}], )" + parts +
               R"( "model": {"type": "WordLevel", "unk_token": "u", "vocab": {"u": 0, "a": 1, "b": 2}}})",
           "tokenizer.json"};
 }
 
 TEST(LibraryTokenizer, WordsAreThoseOfThePreTokenizer) {
-  const auto tokenizer = word_level(R"("pre_tokenizer": {"type": "Whitespace"},)");
+  const auto tokenizer = open_words(R"("pre_tokenizer": {"type": "Whitespace"},)");
   EXPECT_THAT(tokenizer.words("é b,<s>", kAsLibrary),
               ElementsAre(LibraryTokenizer::Token{-1, 0, 0, 1, "é"}, LibraryTokenizer::Token{-1, 1, 2, 3, "b"},
                           LibraryTokenizer::Token{-1, 2, 3, 4, ","}, LibraryTokenizer::Token{3, 3, 4, 7, "<s>"}));
 }
 
 TEST(LibraryTokenizer, Normalizes) {
-  EXPECT_EQ(word_level(R"("normalizer": {"type": "Lowercase"},)").normalize("ÄB"), "äb");
+  EXPECT_EQ(open_words(R"("normalizer": {"type": "Lowercase"},)").normalize("ÄB"), "äb");
 }
 
 TEST(LibraryTokenizer, DecodesWithAndWithoutSpecialTokensAndIgnoresUnknownIds) {
-  const auto tokenizer = word_level("");
+  const auto tokenizer = open_words("");
   const std::vector<std::int32_t> ids{3, 1, -5, 2, 99};
   EXPECT_EQ(tokenizer.decode(ids, true), "<s> a b");
   EXPECT_EQ(tokenizer.decode(ids, false), "a b");
@@ -113,7 +113,7 @@ TEST(LibraryTokenizer, DecodesAddedTokensAsTheNormalizerWritesThem) {
 }
 
 TEST(LibraryTokenizer, RefusesWhatTheTokenizerRefuses) {
-  const auto message = testing::message_of([] { word_level(R"("pre_tokenizer": {"type": "UnicodeScripts"},)"); },
+  const auto message = testing::message_of([] { open_words(R"("pre_tokenizer": {"type": "UnicodeScripts"},)"); },
                                            ErrorCode::kUnsupported);
   EXPECT_THAT(message, HasSubstr("UnicodeScripts"));
 }
