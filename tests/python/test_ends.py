@@ -32,7 +32,7 @@ t = dragoman.Translator(MODEL, logits_processors={"slow": {}})
 def work(): t.translate([TEXT] * 200)
 """,
     "metric": "def work(): dragoman.evaluate([TEXT] * 2000, [TEXT] * 2000, tokenize=('x', lambda text: text))",
-    "progress": "def work(): dragoman.learn_bpe(texts=[TEXT + str(i) for i in range(20000)], vocab_size=2000, progress=lambda now: None)",
+    "progress": "def work(): dragoman.learn_bpe(texts=[TEXT + str(i) for i in range(20000)], vocab_size=1000, progress=lambda now: None, log=lambda *said: None)",
     "translate": "t = dragoman.Translator(MODEL)\ndef work(): t.translate([TEXT] * 200)",
 }
 

@@ -45,6 +45,9 @@ def install(*packages: str) -> None:
         for loaded in [each for each in sys.modules if each.startswith(f"{name}.")]:
             del sys.modules[loaded]
         sys.modules[name] = module
+        own = f"{__name__}.{name}."
+        for full in [each for each in sys.modules if each.startswith(own)]:
+            sys.modules[f"{name}.{full[len(own):]}"] = sys.modules[full]
     if not any(isinstance(finder, _Submodules) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Submodules())
 

@@ -11,6 +11,6 @@ _REMEDY = (
 
 
 def __getattr__(name: str) -> type:
-    if name.startswith("__"):
+    if not name[:1].isupper():  # no class
         raise AttributeError(name)
     return uncovered(f"converters.{name}", _REMEDY)

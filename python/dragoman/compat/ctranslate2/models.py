@@ -8,6 +8,6 @@ _REMEDY = "Dragoman translates text; its models are encoder-decoders, which ctra
 
 
 def __getattr__(name: str) -> type:
-    if name.startswith("__"):
+    if not name[:1].isupper():  # no class
         raise AttributeError(name)
     return uncovered(f"models.{name}", _REMEDY)

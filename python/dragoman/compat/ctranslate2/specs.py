@@ -8,6 +8,6 @@ _REMEDY = "dragoman.convert(INPUT, OUTPUT, to='ctranslate2') writes a model for 
 
 
 def __getattr__(name: str) -> type:
-    if name.startswith("__"):
+    if not name[:1].isupper():  # no class
         raise AttributeError(name)
     return uncovered(f"specs.{name}", _REMEDY)
