@@ -16,12 +16,13 @@ from . import _core
 from ._evaluate import MetricScore, SystemComparison, compare_systems, evaluate
 from . import compat
 from ._extension import LineCounts, load_plugin, logits_processor, run_pipeline, stage
-from ._model import Model, Translation, Translator
-from ._model import fail_open_futures as _fail_open_futures
+from ._model import Model
 from ._options import LearnBpeOptions, LearnUnigramOptions, LogFunction, Progress, ProgressFunction, SearchOptions, TranslateOptions
 from ._services import Aligner, Alignment, Embedder, Score, Scorer
 from ._tokenizer import EncodedBatch, Offsets, Tokenizer, learn_bpe, learn_unigram
 from ._train import TrainConfig, TrainResult, convert, quantize, train
+from ._translator import Translation, Translator
+from ._translator import fail_open_futures as _fail_open_futures
 from .errors import (
     BadInputError,
     Error,

@@ -62,7 +62,7 @@ def stage(name: str, *, batch_size: int = 64) -> Callable[[_Stage], _Stage]:
     """Register a function as a stage of pipelines; a decorator.
 
     The function gets a list of records and changes them in place. Its keywords are the options that a configuration may
-    give. Several threads may call it, one at a time.
+    give. Several threads may call it; their calls interleave as threads of Python do.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ class SearchOptions(TypedDict, total=False):
     maximum_length_offset: int
     repetition_penalty: float
     no_repeat_ngram: int
-    suppress_tokens: Sequence[int]
+    suppress_tokens: Sequence[int] | Sequence[Sequence[int]]
     suppress_unknown: bool
     replace_unknown: bool
     alignment: bool

@@ -44,7 +44,7 @@ class UnsupportedError(Error, NotImplementedError):
 
 
 class InterruptedCallError(Error, RuntimeError):
-    """A stop was requested, for example because the translator was closed."""
+    """A stop was requested, for example because the interpreter is ending."""
 
 
 class InternalError(Error, RuntimeError):
