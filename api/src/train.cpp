@@ -47,8 +47,8 @@ TrainResult train(const TrainConfig& config, const TrainOptions& options) {
   training::TrainerEnvironment environment = training::make_environment(host);
   environment.log = options.log;
   environment.progress = options.progress;
-  for (const auto& [name, metric] : options.metrics)
-    environment.metrics[name] = [metric](const training::MetricTexts& texts) {
+  for (const auto& entry : options.metrics)
+    environment.metrics[entry.first] = [metric = entry.second](const training::MetricTexts& texts) {
       return metric({texts.sources, texts.hypotheses, texts.references});
     };
   environment.build["dragoman"] = DRAGOMAN_VERSION;
