@@ -211,6 +211,8 @@ def test_samples_go_on_and_begin_anew(folder):
         (dict(callback=print), "not compatible"),
         (dict(batch_type="words"), "batch type"),
         (dict(beam_size=1, sampling_topk=10**6), "vocabulary size"),
+        (dict(beam_size=1, sampling_topk=5, sampling_temperature=float("nan")), "temperature"),
+        (dict(beam_size=1, sampling_topk=5, sampling_temperature=-1), "temperature"),
     ],
 )
 def test_wrong_options_are_named(translator, options, message):

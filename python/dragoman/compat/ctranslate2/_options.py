@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import Any, Callable, List, Optional, Sequence, Union
 
@@ -88,6 +89,10 @@ class Options:
             (
                 self.callback is None or not self.is_beam,
                 "The callback function is not compatible with beam_size > 1 or prefix_bias_beta > 0",
+            ),
+            (
+                0 <= self.sampling_temperature < math.inf,
+                "The sampling temperature must be a finite number and not negative",
             ),
             (0 < self.sampling_topp <= 1, "The sampling_topp parameter must be between 0 and 1"),
         )
