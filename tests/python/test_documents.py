@@ -8,7 +8,7 @@ import pytest
 from conftest import TREE
 
 #: A block of Python, and the comment before it that says why it is not run.
-BLOCK = re.compile(r"(<!-- not run by tests: [^>]+-->\n\n)?^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"(<!-- not executed: [^>]+-->\n\n)?^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [page for page in sorted((TREE / "docs").rglob("*.md")) if "import dragoman\n" in page.read_text(encoding="utf-8")]
 
 

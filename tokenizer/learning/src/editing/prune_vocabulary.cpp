@@ -1,6 +1,6 @@
 #include "base/index.h"
 #include "dragoman/tokenizer/vocabulary_editing.h"
-#include "vocabulary_subset.h"
+#include "editing/vocabulary_subset.h"
 
 #include <optional>
 #include <string_view>

@@ -1,5 +1,5 @@
 #include "dragoman/tokenizer/vocabulary_editing.h"
-#include "vocabulary_subset.h"
+#include "editing/vocabulary_subset.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "vocabulary_subset.h"
+#include "editing/vocabulary_subset.h"
 
 #include "base/index.h"
 #include "merging/merge_word.h"

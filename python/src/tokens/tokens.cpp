@@ -1,7 +1,7 @@
 #include "call.h"
 #include "parts.h"
 #include "search.h"
-#include "token_strategies.h"
+#include "tokens/token_strategies.h"
 #include "unfinished.h"
 #include "with_threads.h"
 

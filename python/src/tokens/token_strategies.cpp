@@ -1,4 +1,4 @@
-#include "token_strategies.h"
+#include "tokens/token_strategies.h"
 
 #include <algorithm>
 #include <any>

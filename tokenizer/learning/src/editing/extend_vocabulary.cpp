@@ -1,8 +1,8 @@
 #include "definition/add_token.h"
 #include "definition/escapes.h"
 #include "dragoman/tokenizer/vocabulary_editing.h"
+#include "editing/vocabulary_subset.h"
 #include "pre_tokenizing/word_cutter.h"
-#include "vocabulary_subset.h"
 
 #include <algorithm>
 #include <numeric>

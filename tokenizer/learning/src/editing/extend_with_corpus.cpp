@@ -1,13 +1,13 @@
 #include "base/characters.h"
 #include "bpe/bpe_model.h"
 #include "dragoman/tokenizer/vocabulary_editing.h"
+#include "editing/vocabulary_subset.h"
 #include "learning/alphabet.h"
 #include "learning/learning_corpus.h"
 #include "learning/merge_learner.h"
 #include "pre_tokenizing/pre_tokenizer.h"
 #include "pre_tokenizing/spaced_words.h"
 #include "reading/collect_words.h"
-#include "vocabulary_subset.h"
 
 #include <algorithm>
 #include <numeric>
