@@ -418,11 +418,24 @@ void load_parameters(const std::filesystem::path& path, nn::ParameterStore& stor
   const SafetensorsFile file = SafetensorsFile::open(path);
   core::require(is_float(options.dtype), ErrorCode::kInvalidArgument, "parameters cannot be loaded as {}",
                 tensor::name_of(options.dtype));
+  core::require(store.flat_values().empty() || store.flat_values().device == options.device,
+                ErrorCode::kInvalidArgument,
+                "{}: the values are to be loaded into memory of the host, but the model's memory is a device's; use "
+                "refill_parameters()",
+                path.string());
   check_parameters(file, store, configuration);
   if (can_be_mapped(file, store, options))
     map_values(file, store, options);
   else
     copy_values(file, store, options);
+}
+
+void refill_parameters(const std::filesystem::path& path, nn::ParameterStore& store,
+                       const core::Json* configuration) {
+  const tensor::Tensor flat = store.flat_values();
+  core::require(!flat.empty(), ErrorCode::kInvalidArgument, "{}: the model has no memory to be filled", path.string());
+  load_parameters(path, store, {.device_memory = &store.memory(), .dtype = flat.dtype, .device = flat.device},
+                  configuration);
 }
 
 }  // namespace dragoman::formats

@@ -121,6 +121,25 @@ TEST(Parameters, PassThroughHostMemoryWhereTheHostCannotReadTheDevices) {
   }
 }
 
+TEST(Parameters, StayOnTheDeviceOfTheStore) {
+  const TemporaryFolder folder;
+  dragoman::testing::HiddenMemory memory;
+  const auto original = random_store();
+  save_parameters(folder / "w", *original);
+  const auto store = make_store();
+  store->allocate(memory, DType::kF64, Device::kReference);
+  const void* const place = store->flat_values().data;
+  EXPECT_THAT(testing::error_of([&] { load_parameters(folder / "w", *store); }), HasSubstr("refill_parameters()"));
+  refill_parameters(folder / "w", *store);
+  EXPECT_EQ(store->flat_values().data, place);
+  EXPECT_EQ(&store->memory(), &memory);
+  EXPECT_EQ(store->all().front().value.device, Device::kReference);
+  save_parameters(folder / "again", *store);
+  EXPECT_EQ(core::read_file(folder / "again"), core::read_file(folder / "w"));
+  const auto empty = make_store();
+  EXPECT_THAT(testing::error_of([&] { refill_parameters(folder / "w", *empty); }), HasSubstr("has no memory"));
+}
+
 TEST(Parameters, AreStoredByNameWithTheirRank) {
   const TemporaryFolder folder;
   save_parameters(folder / "w", *random_store(), DType::kF32, {{"format_version", "1"}});

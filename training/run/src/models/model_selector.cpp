@@ -279,7 +279,7 @@ ModelSelector::Selected ModelSelector::write_last_models(const std::stop_token& 
 
 void ModelSelector::tune(const std::filesystem::path& folder, const std::stop_token& stop) {
   const auto model = run_->make_model();
-  formats::load_parameters(folder / formats::ModelFiles::kWeights, model->parameters());
+  formats::refill_parameters(folder / formats::ModelFiles::kWeights, model->parameters());
   model->parameters().prepare(*run_->context, run_->validation_type);
   std::vector<std::string> warnings;
   const TuneResult result = run_->validator->tune(*model, warnings, run_->environment.progress, stop);

@@ -150,9 +150,7 @@ void load_base(const RunFolder& folder, nn::ParameterStore& parameters) {
   core::require(formats::sha256_of_file(file) == sum, ErrorCode::kBadInput,
                 "{}: is not the file that the run began with (its sum is not the one in run.json); restore it",
                 file.string());
-  const tensor::Tensor flat = parameters.flat_values();
-  formats::load_parameters(file, parameters,
-                           {.device_memory = &parameters.memory(), .dtype = flat.dtype, .device = flat.device});
+  formats::refill_parameters(file, parameters);
 }
 
 Json make_run_record(const TrainingConfig& config, const Json& build, const nn::Seq2SeqModel& model,

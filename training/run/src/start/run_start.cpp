@@ -244,12 +244,8 @@ void StartingModel::load(nn::Seq2SeqModel& model, const RunTokenizers& tokenizer
   if (matching_ || !unchanged(tokenizers.source, folder.source_tokenizer()) ||
       !unchanged(tokenizers.target, folder.target_tokenizer()))
     return carry_over(folder, model, tokenizers);
-  const nn::ParameterStore& parameters = model.parameters();
-  const tensor::Tensor flat = parameters.flat_values();
   const Json configuration{{"sequences", nn::to_json(model.spec())}, {"model", model.config()}};
-  formats::load_parameters(folder.weights_path(), model.parameters(),
-                           {.device_memory = &parameters.memory(), .dtype = flat.dtype, .device = flat.device},
-                           &configuration);
+  formats::refill_parameters(folder.weights_path(), model.parameters(), &configuration);
   core::log(environment_->log, core::LogLevel::kInfo, fmt::format("begins with the model {}", path_.string()));
 }
 

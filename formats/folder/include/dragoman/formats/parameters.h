@@ -12,8 +12,8 @@ namespace dragoman::formats {
 
 /// The memory into which load_parameters() puts the values.
 enum class WeightMemory {
-  /// Memory that the store owns, and that may be trained. A store that has memory already, of the requested type and on
-  /// the requested device, is filled in place, so that gradients and optimiser states stay attached.
+  /// Memory that the store owns, and that may be trained. A store that has memory already, of the requested type, is
+  /// filled in place, so that gradients and optimiser states stay attached.
   kOwned,
   /// The file's pages, read-only and shared by all processes that map it. Used for translation, if the file has the
   /// requested type and the device computes in host memory; otherwise as kOwned.
@@ -76,8 +76,14 @@ void read_parameter(const SafetensorsFile& file, const nn::Parameter& parameter,
 ///     }
 ///
 /// A mapped file stays open as long as the store. Functions that write a store must not run concurrently with others on
-/// the same store.
+/// the same store. Throws Error{kInvalidArgument} for a store that has memory on another device than `options` name:
+/// models would compute with values of the host there.
 void load_parameters(const std::filesystem::path& path, nn::ParameterStore& store, const LoadOptions& options = {},
                      const core::Json* configuration = nullptr);
+
+/// Sets every parameter of a store that has memory to its values in the file, in that memory and in its type. Otherwise
+/// as load_parameters().
+void refill_parameters(const std::filesystem::path& path, nn::ParameterStore& store,
+                       const core::Json* configuration = nullptr);
 
 }  // namespace dragoman::formats
