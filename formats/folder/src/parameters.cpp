@@ -430,8 +430,7 @@ void load_parameters(const std::filesystem::path& path, nn::ParameterStore& stor
     copy_values(file, store, options);
 }
 
-void refill_parameters(const std::filesystem::path& path, nn::ParameterStore& store,
-                       const core::Json* configuration) {
+void refill_parameters(const std::filesystem::path& path, nn::ParameterStore& store, const core::Json* configuration) {
   const tensor::Tensor flat = store.flat_values();
   core::require(!flat.empty(), ErrorCode::kInvalidArgument, "{}: the model has no memory to be filled", path.string());
   load_parameters(path, store, {.device_memory = &store.memory(), .dtype = flat.dtype, .device = flat.device},
