@@ -156,7 +156,9 @@ def compare_one(python, name, arguments):
     for _ in range(arguments.runs):
         for each in arguments.compute:
             ours[each].append(train_ours(name, corpus, each, arguments))
+            print(f"{name}: dragoman {each}: {ours[each][-1].rate:.0f} tokens/s", flush=True)
         theirs.append(train_theirs(python, name, corpus, compute, compiled, arguments))
+        print(f"{name}: pytorch {compute}{' compiled' if compiled else ''}: {theirs[-1].rate:.0f} tokens/s", flush=True)
     for each, runs in ours.items():
         check_losses(f"{name} {each}", runs[0], theirs[0])
     rows = {f"dragoman {each}": runs for each, runs in ours.items()} | {f"pytorch {compute}{' compiled' if compiled else ''}": theirs}

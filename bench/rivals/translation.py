@@ -167,14 +167,13 @@ def compare_all_on_gpu(arguments, models, searches):
     if "float16" not in rival.types():
         fail("--device cuda: CTranslate2 has no fp16 on this GPU")
     print(gpu.driver(), flush=True)
-    ratios = []
     for model in models:
         model.take_texts(*texts_of(arguments))
         model.machine = ["--device", "cuda"]
         for search in searches:
             check_translations(rival, model, search, 1)
-            ratios += [compare_on_gpu(rival, model, search, in_flight, arguments) for in_flight in arguments.in_flight]
-    print("\n" + "\n".join(ratios))
+            for in_flight in arguments.in_flight:
+                print(compare_on_gpu(rival, model, search, in_flight, arguments), flush=True)  # the time on a machine may end before the last one
 
 
 def compare(arguments):
@@ -232,7 +231,7 @@ def add_command(commands):
     parser.add_argument("--isa", nargs="+", choices=["native", "vnni", "avx2"], default=["native"],
                         help="the instructions that both may use")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="of both programs")
-    parser.add_argument("--in-flight", nargs="+", type=int, default=[32, 512], metavar="N", help="on a GPU: sentences at a time")
+    parser.add_argument("--in-flight", nargs="+", type=int, default=[512, 32], metavar="N", help="on a GPU: sentences at a time")
     parser.add_argument("--threads", nargs="+", type=int, default=[2], metavar="N")
     parser.add_argument("--compute", nargs="+", choices=sorted(TYPES), help="number types; fp32, int8 and, with AMX, bf16 if not given")
     parser.add_argument("--length", type=int, metavar="N",
