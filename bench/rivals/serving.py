@@ -1,0 +1,153 @@
+"""Serving translations over HTTP: `dragoman serve` against CTranslate2 behind the same interface (serving_rival.py).
+
+Clients ask LibreTranslate's /translate over connections that stay open, a sentence of Multi30k a request, one after the other. Both servers have
+the same weights, in int8 unless told otherwise, the same search, and as many threads. Before anything is timed, the answers must be equal but
+for 1 in 100 lines (int8 rounds sums differently). Figures: sentences a second of all clients, and the latency that half of the requests and
+95 of 100 stay below. Beside them stands what `dragoman translate` does with the same sentences as a file. The clients' own work takes from the
+same processors: about 0.1 ms a request.
+"""
+import asyncio
+import json
+import os
+import pathlib
+import socket
+import statistics
+import subprocess
+import time
+
+from rivals.ctranslate2_rival import TYPES, CTranslate2
+from rivals.models import WORK, Search, model_named, read_lines, write_lines
+from rivals.process import DATA, DRAGOMAN, fail, measure, run
+from rivals.models import text_lines
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class Server:
+    def __init__(self, name, command, port):
+        self.name, self.port = name, port
+        self.log = open(WORK / f"{name}.log", "w+")
+        self.process = subprocess.Popen([str(part) for part in command], stdout=self.log, stderr=self.log)
+        end = time.monotonic() + 60
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                return
+            except OSError:
+                if self.process.poll() is not None or time.monotonic() > end:
+                    fail(f"{name} does not start:\n{pathlib.Path(self.log.name).read_text()[-2000:]}")
+                time.sleep(0.1)
+
+    def memory(self):
+        for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM"):
+                return int(line.split()[1]) / 1024
+        return 0
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait(30)
+        self.log.close()
+
+
+async def ask(port, lines, found, latencies):
+    """One client: its lines, one after the other."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for number, line in lines:
+        body = json.dumps({"q": line, "source": "de", "target": "en"}).encode()
+        begin = time.perf_counter()
+        writer.write(b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = next(int(field.split(b":")[1]) for field in head.split(b"\r\n") if field.lower().startswith(b"content-length"))
+        answer = json.loads(await reader.readexactly(length))
+        latencies.append(time.perf_counter() - begin)
+        if "translatedText" not in answer:
+            fail(f"line {number}: {answer}")
+        found[number] = answer["translatedText"]
+    writer.close()
+
+
+def load(server, lines, clients):
+    """What so many clients find, seconds in all, and each request's."""
+    found, latencies = [""] * len(lines), []
+    shares = [list(enumerate(lines))[i::clients] for i in range(clients)]
+
+    async def all_of_them():
+        await asyncio.gather(*(ask(server.port, share, found, latencies) for share in shares if share))
+
+    begin = time.perf_counter()
+    asyncio.run(all_of_them())
+    return found, time.perf_counter() - begin, sorted(latencies)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def compare(arguments):
+    WORK.mkdir(parents=True, exist_ok=True)
+    model, search, compute = model_named(arguments.model, None), Search.named(arguments.search), arguments.compute
+    texts = text_lines(DATA / "multi30k/test_2016_flickr.de.gz")
+    lines = [texts[i % len(texts)] for i in range(arguments.lines)]
+    rival = CTranslate2(arguments.version, python=arguments.python)
+    pieces = WORK / "serving.model"
+    run([DRAGOMAN, "convert", "--quiet", model.folder / "tokenizer.json", "--output", pieces, "--overwrite"])
+    settings = [(arguments.threads, 1), (1, arguments.threads)]
+    options = ["--compute", compute, "--threads", arguments.threads, *search.options()]
+
+    def ours():
+        port = free_port()
+        return Server("dragoman", [DRAGOMAN, "serve", "--model", f"de-en={model.folder}", "--port", port, *options], port)
+
+    def theirs(setting):
+        port = free_port()
+        return Server(f"ctranslate2-{setting[0]}x{setting[1]}", [rival.python, HERE / "serving_rival.py", port, rival.converted(model, compute), pieces, *setting,
+                                                     TYPES[compute], search.beam_size], port)
+
+    file = WORK / "serving.de"
+    write_lines(file, lines)
+    rows = {}
+    for turn in range(arguments.runs):
+        wall = measure([DRAGOMAN, "translate", "--quiet", "--model", model.folder, "--input", file, "--output", WORK / "serving.en", "--overwrite", *options])[0]
+        rows.setdefault(("translate", 0), []).append((len(lines) / wall, 0, 0, 0))
+        expected = None
+        for make in [ours, *(lambda setting=setting: theirs(setting) for setting in settings)]:
+            server = make()
+            load(server, lines[:64], 8)  # warm
+            for clients in arguments.clients:
+                share = lines if clients > 1 else lines[:max(50, len(lines) // 8)]
+                found, seconds, latencies = load(server, share, clients)
+                if expected is None and len(share) == len(lines):
+                    expected = found
+                if expected and len(share) == len(lines):
+                    differing = sum(a != b for a, b in zip(found, expected))
+                    if differing > len(lines) / 20:
+                        fail(f"{server.name}: {differing} of {len(lines)} translations differ from Dragoman's")
+                rows.setdefault((server.name, clients), []).append((len(share) / seconds, 1000 * statistics.median(latencies),
+                                                                   1000 * latencies[int(0.95 * len(latencies))], server.memory()))
+            server.close()
+    print(f"{'server':18} {'clients':>7} {'sentences/s':>12} {'median ms':>10} {'95 % ms':>9} {'memory MB':>10}")
+    medians = {key: [statistics.median(column) for column in zip(*figures)] for key, figures in rows.items()}
+    for (name, clients), (rate, median, most, memory) in medians.items():
+        print(f"{name:18} {clients:7} {rate:12.1f} {median:10.1f} {most:9.1f} {memory:10.0f}")
+    file_rate = medians["translate", 0][0]
+    for clients in arguments.clients:
+        best = max((medians[name, one][0], name) for name, one in medians if one == clients and name.startswith("ctranslate2"))
+        mine = medians["dragoman", clients][0]
+        print(f"ratio {best[1]} serve/{clients} {mine / best[0]:.2f}   (of `translate` on the file: {mine / file_rate:.2f})")
+
+
+def add_command(commands):
+    parser = commands.add_parser("serve", help="translations over HTTP, against CTranslate2 behind the same interface", description=__doc__)
+    parser.add_argument("--model", default="bundled", metavar="MODEL", help="bundled, or a model folder")
+    parser.add_argument("--search", default="beam4", metavar="NAME", help="greedy, beam4, ...")
+    parser.add_argument("--compute", default="int8", choices=sorted(TYPES))
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), metavar="N")
+    parser.add_argument("--clients", nargs="+", type=int, default=[1, 8, 64], metavar="N")
+    parser.add_argument("--lines", type=int, default=1000, metavar="N")
+    parser.add_argument("--runs", type=int, default=3, metavar="N")
+    parser.add_argument("--version", default="4.8.5", metavar="X.Y.Z", help="of CTranslate2")
+    parser.add_argument("--python", metavar="FILE", help="a Python that has ctranslate2, sentencepiece, fastapi and uvicorn")
+    parser.set_defaults(compare=compare)
