@@ -25,6 +25,12 @@ def words_of(lines: Iterable[str]) -> Iterator[str]:
                 yield word
 
 
+def split_lines(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines as files of codecs.open() have them, which end at U+2028, U+0085 and others, too."""
+    for line in lines:
+        yield from line.splitlines(keepends=True)
+
+
 def open_text(file: IO[Any], mode: str = "r") -> IO[str]:
     """Open the file of a file object again, as UTF-8 text."""
     return open(file.name, mode, encoding="utf-8")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import random
 import re
-from typing import IO, Any, Collection, Iterable, Iterator, Mapping, Optional, Sequence
+from typing import IO, Any, Callable, Collection, Iterable, Iterator, Mapping, Optional, Sequence
 
 import numpy as np
 
@@ -13,51 +15,103 @@ from dragoman import Tokenizer, _core
 from ._common import ENDS, refuse_bytes
 
 _END = "</w>"
+_NONCHARACTER = "\ufdd0"
+_HIDDEN = re.compile("[ \ud800-\udfff]")
 _EXACT = _core.EncodeOptions("exact", 0.1, 0.1, 0, 0, 0, False)
 
 Version = tuple[int, ...]
 
 
 class _Codes(dict[tuple[str, str], int]):
-    """The ranks of merges, with the engine's tokenizer for them."""
+    """The ranks of merges, with the engine's tokenizer for them. The tokenizer is made again after a change."""
 
-    def __init__(self, pairs: Sequence[tuple[str, str]], version: Version, separator: str) -> None:
-        super().__init__()
-        for rank, pair in reversed(list(enumerate(pairs))):
-            self[pair] = rank
-        self._separator = separator
-        self._tokenizer: Tokenizer | None = None
-        self._pieces: list[str] = []
-        if pairs:  # without merges each character is a piece
-            lines = [f"#version: {'.'.join(map(str, version))}", *(" ".join(pair) for pair in pairs)]
-            content = "\n".join(lines) + "\n"
-            self._tokenizer = Tokenizer.from_bytes(content, name="codes", type="subword-nmt", separator=separator)
-            self._pieces = self._tokenizer.tokens()
-            self._unknown = self._tokenizer.id("<unk>")
+    def __init__(self, ranks: Mapping[tuple[str, str], int], version: Version) -> None:
+        super().__init__(ranks)
+        self._version = version
+        self._made: _Engine | None = None
 
-    def segment(self, text: str, dropout: float = 0) -> list[str]:
+    def _engine(self) -> _Engine:
+        made = self._made
+        if made is None:
+            made = self._made = _Engine(sorted(self, key=self.__getitem__), self._version)
+        return made
+
+    def segment(self, tokens: Iterable[str], separator: str, dropout: float = 0) -> list[str]:
         """Return the pieces of words; those that do not end their word have the separator."""
-        if self._tokenizer is None:
-            words = (word for word in text.split(" ") if word)
-            return [piece for word in words for piece in (*(each + self._separator for each in word[:-1]), word[-1])]
-        options = _options(dropout)
+        words = [word for word in tokens if word]
+        if not self:  # without merges each character is a piece
+            return [piece for word in words for piece in (*(each + separator for each in word[:-1]), word[-1])]
+        return self._engine().segment(words, separator, _options(dropout)) if words else []
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Codes, (dict(self), self._version)
+
+
+def _forgetting(change: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of dict that also removes the engine, which was made for the former merges."""
+
+    @functools.wraps(change)
+    def changed(self: _Codes, *arguments: Any, **keywords: Any) -> Any:
+        self._made = None
+        return change(self, *arguments, **keywords)
+
+    return changed
+
+
+for _name in ("__setitem__", "__delitem__", "__ior__", "clear", "pop", "popitem", "setdefault", "update"):
+    setattr(_Codes, _name, _forgetting(getattr(dict, _name)))
+
+
+class _Engine:
+    """The engine's tokenizer for merges in their order. Immutable.
+
+    The engine tells pieces apart by a separator that no merge contains, so that users may choose any separator.
+    """
+
+    def __init__(self, pairs: Sequence[tuple[str, str]], version: Version) -> None:
+        lines = [f"#version: {'.'.join(map(str, version))}", *(" ".join(pair) for pair in pairs)]
+        content = "\n".join(lines) + "\n"
+        mark = _NONCHARACTER
+        while mark in content:
+            mark += _NONCHARACTER
+        self._tokenizer = Tokenizer.from_bytes(content, name="codes", type="subword-nmt", separator=mark)
+        self._unknown = self._tokenizer.id("<unk>")
+        #: Each piece without the mark, and whether it had one.
+        self._pieces = [(each.removesuffix(mark), each.endswith(mark)) for each in self._tokenizer.tokens()]
+        #: A character that no merge contains.
+        self._place = next(chr(code) for code in range(0xE000, 0x110000) if chr(code) not in content)
+        self._shown: tuple[str, list[str]] = "", [piece for piece, _ in self._pieces]
+
+    def segment(self, words: Sequence[str], separator: str, options: _core.EncodeOptions) -> list[str]:
+        """Return the pieces of words, none of which is empty."""
+        text = " ".join(words)
+        if text.count(" ") < len(words):
+            with contextlib.suppress(UnicodeEncodeError):  # lone surrogates
+                return self._segment(text, separator, options)
+        # Characters that the engine cannot be given within a word, and that no merge has.
+        hidden = [each for each in "".join(words) if each == self._place or _HIDDEN.match(each)]
+        text = " ".join(_HIDDEN.sub(self._place, word) for word in words)
+        pieces, following = self._segment(text, separator, options), iter(hidden)
+        return [next(following) + piece[1:] if piece.startswith(self._place) else piece for piece in pieces]
+
+    def _segment(self, text: str, separator: str, options: _core.EncodeOptions) -> list[str]:
+        shown_for, shown = self._shown
+        if shown_for != separator:
+            shown = [piece + separator if continues else piece for piece, continues in self._pieces]
+            self._shown = separator, shown
         ids: list[int] = np.asarray(self._tokenizer._core.encode(text, options)).tolist()
         if self._unknown not in ids:
-            return [self._pieces[id] for id in ids]
-        return self._with_unknown_text(text, options)
-
-    def _with_unknown_text(self, text: str, options: _core.EncodeOptions) -> list[str]:
-        """Return the pieces of words; a character that no merge has is a piece, too."""
-        assert self._tokenizer is not None
+            return [shown[id] for id in ids]
+        # A character that no merge has is a piece, too.
         data = text.encode()
-        ids, spans = self._tokenizer._core.encode_pieces(data, options)
+        array, spans = self._tokenizer._core.encode_pieces(data, options)
         pieces = []
-        for id, (begin, end) in zip(ids.tolist(), spans.tolist()):
-            piece = self._pieces[id]
+        for id, (begin, end) in zip(array.tolist(), spans.tolist()):
+            piece = shown[id]
             if id == self._unknown:
                 piece = data[begin:end].decode()
                 if data[end : end + 1] not in (b"", b" "):
-                    piece += self._separator
+                    piece += separator
             pieces.append(piece)
         return pieces
 
@@ -103,13 +157,10 @@ class BPE:
             self.version = tuple(int(each) for each in re.sub(r"(\.0+)*$", "", first.split()[-1]).split("."))
         else:
             codes.seek(0)
-        if self.version not in ((0, 1), (0, 2)):
-            raise NotImplementedError(f"codes of version {self.version} are not covered; 0.1 and 0.2 are")
-        if vocab and self.version == (0, 1):
-            raise NotImplementedError(
-                "a vocabulary with codes of version 0.1 is not covered: subword-nmt writes empty pieces for them"
-            )
-        self.bpe_codes = _Codes(list(_read_pairs(codes, merges)), self.version, separator)
+        _refuse_version(self.version, vocab)
+        pairs = list(_read_pairs(codes, merges))
+        # Of equal merges, the first counts.
+        self.bpe_codes = {pair: rank for rank, pair in reversed(list(enumerate(pairs)))}
         self.bpe_codes_reverse = {"".join(pair): pair for pair in self.bpe_codes}
         self.separator = separator
         self.vocab = vocab
@@ -117,6 +168,15 @@ class BPE:
         self.glossaries_regex = re.compile(f"^({'|'.join(self.glossaries)})$") if glossaries else None
         self.is_bytes = False
         self.cache: dict[str, Sequence[str]] = {}
+
+    @property
+    def bpe_codes(self) -> dict[tuple[str, str], int]:
+        """The merges with their ranks. A change of them applies to the next text."""
+        return self._codes
+
+    @bpe_codes.setter
+    def bpe_codes(self, ranks: Mapping[tuple[str, str], int]) -> None:
+        self._codes = _Codes(ranks, self.version)
 
     def process_lines(self, filename: str, outfile: Any, dropout: float = 0, num_workers: int = 1) -> None:
         """Segment the lines of a file; `outfile` is a file object or a name. `num_workers` has no effect."""
@@ -152,7 +212,7 @@ class BPE:
             The probability that a merge is skipped (BPE-dropout).
         """
         if not self.vocab and not self.glossaries:
-            return self.bpe_codes.segment(" ".join(tokens), dropout)
+            return self._codes.segment(tokens, self.separator, dropout)
         output = []
         for word in tokens:
             if not word:
@@ -184,6 +244,15 @@ class BPE:
         return segments
 
 
+def _refuse_version(version: Version, vocab: Optional[Collection[str]]) -> None:
+    if version not in ((0, 1), (0, 2)):
+        raise NotImplementedError(f"codes of version {version} are not covered; 0.1 and 0.2 are")
+    if vocab and version == (0, 1):
+        raise NotImplementedError(
+            "a vocabulary with codes of version 0.1 is not covered: subword-nmt writes empty pieces for them"
+        )
+
+
 def _read_pairs(codes: IO[str], merges: int) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(codes.read().rstrip("\n").split("\n")):
         if merges != -1 and number >= merges:
@@ -213,15 +282,14 @@ def encode(
     dropout: float = 0,
 ) -> Sequence[str]:
     """Return the pieces of one word without separators. BPE calls it for words that need more than the merges."""
+    refuse_bytes(is_bytes)
+    _refuse_version(version, vocab)
     if not dropout and orig in cache:
         return cache[orig]
     if len(orig) == 1 or (glossaries_regex is not None and glossaries_regex.match(orig)):
         return (orig,)
-    codes = bpe_codes
-    if not isinstance(codes, _Codes):
-        codes = _Codes(sorted(codes, key=codes.__getitem__), version, separator)
-    segmented = codes.segment(orig, dropout)
-    pieces: Sequence[str] = [*(piece.removesuffix(separator) for piece in segmented[:-1]), *segmented[-1:]]
+    codes = bpe_codes if isinstance(bpe_codes, _Codes) else _Codes(bpe_codes, version)
+    pieces: Sequence[str] = tuple(codes.segment([orig], "", dropout))
     if vocab:
         pieces = check_vocab_and_split(pieces, bpe_codes_reverse, vocab, separator)
     if not dropout:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import Counter
 from typing import IO, Iterable
@@ -31,9 +32,13 @@ def get_vocabulary(
     counts: Counter[str] = Counter()
     for number, line in enumerate(fobj, 1):
         fields = line.strip(ENDS).split(" ")
-        if len(fields) != 2 or not fields[1].isdecimal():
-            raise ValueError(f"line {number} of the dictionary is {line!r}; it must be a word, a space and a count")
-        counts[fields[0]] += int(fields[1])
+        try:
+            word, count = fields
+            counts[word] += int(count)
+        except ValueError:
+            raise ValueError(
+                f"line {number} of the dictionary is {line!r}; it must be a word, a space and a count"
+            ) from None
     return counts
 
 
@@ -75,11 +80,20 @@ def learn_bpe(
         print(f"Number of word-final characters: {len(final)}", file=sys.stderr)
         print(f"Reducing number of merge operations by {len(inner) + len(final)}", file=sys.stderr)
         num_symbols -= len(inner) + len(final)
+    _check_counts(counts)
     outfile.write("#version: 0.2\n")
-    merges = _core.learn_codes(dict(counts), max(num_symbols, 0), max(min_frequency, 1), None)
+    merges = _core.learn_codes(dict(counts), max(num_symbols, 0), max(math.ceil(min_frequency), 1), None)
     for i, (left, right) in enumerate(merges):
         outfile.write(f"{left} {right}\n")
         if verbose:
             print(f"pair {i}: {left} {right} -> {left}{right}", file=sys.stderr)
     if len(merges) < num_symbols:
         print(f"no pair has frequency >= {min_frequency}. Stopping", file=sys.stderr)
+
+
+def _check_counts(counts: Counter[str]) -> None:
+    for word, count in counts.items():
+        if count < 0:
+            raise ValueError(f"the word {word!r} has the count {count}; counts must not be negative")
+    if sum(len(word) * count for word, count in counts.items()) >= 2**63:
+        raise ValueError("the counts are too large: the characters of all words must be fewer than 2^63")

@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 
 from . import apply_bpe, learn_bpe
-from ._common import open_text, refuse_bytes, words_of
+from ._common import open_text, refuse_bytes, split_lines, words_of
 
 
 def learn_joint_bpe_and_vocab(args: argparse.Namespace) -> None:
@@ -24,7 +24,7 @@ def learn_joint_bpe_and_vocab(args: argparse.Namespace) -> None:
     counts: Counter[str] = Counter()
     for each in args.input:
         with open_text(each) as text:
-            counts += learn_bpe.get_vocabulary(text)
+            counts += learn_bpe.get_vocabulary(split_lines(text))
     with open_text(args.output, "w") as codes:
         learn_bpe.learn_bpe(
             (f"{word} {count}" for word, count in counts.items()),
@@ -40,6 +40,6 @@ def learn_joint_bpe_and_vocab(args: argparse.Namespace) -> None:
         bpe = apply_bpe.BPE(codes, separator=separator)
     for source, target in zip(args.input, args.vocab):
         with open_text(source) as text, open_text(target, "w") as vocabulary:
-            pieces = Counter(words_of(bpe.process_line(line) for line in text))
+            pieces = Counter(words_of(split_lines(bpe.process_line(line) for line in text)))
             for piece, count in pieces.most_common():
                 vocabulary.write(f"{piece} {count}\n")
