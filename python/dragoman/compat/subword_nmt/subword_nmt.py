@@ -75,7 +75,8 @@ def _run(options: argparse.Namespace) -> None:
         with contextlib.ExitStack() as files:
             options.input = [files.enter_context(open(path, encoding="utf-8")) for path in options.input]
             options.output = files.enter_context(open(options.output, "w", encoding="utf-8"))
-            options.vocab = [files.enter_context(open(path, "w", encoding="utf-8")) for path in options.write_vocabulary]
+            vocabularies = (open(path, "w", encoding="utf-8") for path in options.write_vocabulary)
+            options.vocab = [files.enter_context(file) for file in vocabularies]
             learn_joint_bpe_and_vocab(options)
         return
     if options.command == "apply-bpe":

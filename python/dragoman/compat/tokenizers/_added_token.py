@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from ._checks import ignore_unknown
+
 
 class AddedToken:
     """A token that is found in the text before the model sees it.
@@ -38,7 +40,9 @@ class AddedToken:
         rstrip: bool = False,
         normalized: Optional[bool] = None,
         special: bool = False,
+        **unknown: Any,
     ) -> None:
+        ignore_unknown(unknown)
         self.content = "" if content is None else content
         self.single_word = single_word
         self.lstrip = lstrip

@@ -6,6 +6,7 @@ import json
 import warnings
 from typing import Any, Iterable, Optional, Union
 
+from ._checks import size, text, token_id
 from ._plan import Columns, Offset, Padding, Plan, Segment
 
 #: The names of columns in a pickled encoding and in plans.
@@ -144,7 +145,12 @@ class Encoding:
     def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> Optional[Offset]:
         """Return the first token of a word, and the one after its last."""
         begin, end = self._range(sequence_index)
-        found = [i for i, word in enumerate(self.word_ids[begin:end], begin) if word == word_index]
+        found = []
+        for i, word in enumerate(self.word_ids[begin:end], begin):
+            if word is not None and word > word_index:
+                break
+            if word == word_index:
+                found.append(i)
         return (found[0], found[-1] + 1) if found else None
 
     def word_to_chars(self, word_index: int, sequence_index: int = 0) -> Optional[Offset]:
@@ -191,7 +197,8 @@ class Encoding:
         """Keep `max_length` tokens. The others become `overflowing`; neighbouring parts share `stride` tokens."""
         if direction not in ("left", "right"):
             raise ValueError(f"Invalid truncation direction value : {direction}")
-        self._plan().truncate(max_length, stride, direction == "left")
+        length, shared = size(max_length, "max_length"), size(stride, "stride")
+        self._plan().truncate(length, shared, direction == "left")
 
     def pad(
         self,
@@ -204,7 +211,8 @@ class Encoding:
         """Add padding tokens up to a length."""
         if direction not in ("left", "right"):
             raise ValueError(f"Unknown `direction`: `{direction}`. Use one of `left` or `right`")
-        self._plan().pad(length, Padding(pad_id, pad_token), pad_type_id, direction == "left")
+        padding = Padding(token_id(pad_id, "pad_id"), text(pad_token, "pad_token"))
+        self._plan().pad(size(length, "length"), padding, token_id(pad_type_id, "pad_type_id"), direction == "left")
 
     def set_sequence_id(self, sequence_id: int) -> None:
         """Declare all tokens to belong to the text with this index."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from dragoman import _core
 from dragoman.errors import BadInputError
 
+from ._checks import several
 from ._plan import Offset
 
 #: ids, offsets, words, and the tokens that are shown differently from their piece, by position.
@@ -56,10 +57,22 @@ class Engine:
             with self._lock:
                 if self._core is None:
                     content = json.dumps(self._document, ensure_ascii=False)
-                    self._core = _core.LibraryTokenizer.parse(content, "tokenizer.json", _ignore)
+                    made = _core.LibraryTokenizer.parse(content, "tokenizer.json", _ignore)
+                    self._check_ids(made)
+                    self._core = made
                     self._document = None
                 core = self._core
         return core
+
+    def _check_ids(self, core: _core.LibraryTokenizer) -> None:
+        """Refuse added tokens whose ids the model gives to other tokens, since it was set or trained after them."""
+        ids = core.ids()
+        for token in (self._document or {}).get("added_tokens") or ():
+            if ids.id(token["content"]) != token["id"]:
+                raise ValueError(
+                    f"the added token {token['content']!r} has the id {token['id']}, which is not free in the model; "
+                    "set or train the model first, then add tokens"
+                )
 
     def ids(self) -> _core.Tokenizer:
         if self._ids is None:
@@ -110,7 +123,13 @@ class Engine:
         return self.core().normalize(text)
 
     def decode(self, ids: Iterable[int], skip_special_tokens: bool) -> str:
-        return self.core().decode(ids, not skip_special_tokens)
+        """Return the text of ids. Ids that no token has are ignored; negative ones are refused."""
+        given = several(ids, "ids")
+        if not isinstance(given, (list, tuple, np.ndarray)):
+            given = list(given)
+        if len(given) > 0 and min(given) < 0:
+            raise OverflowError(f"an id is {min(given)}; ids must not be negative")
+        return self.core().decode(given, not skip_special_tokens)
 
     def decode_tokens(self, tokens: Sequence[str]) -> str:
-        return self.core().decode_texts(list(tokens))
+        return self.core().decode_texts(list(several(tokens, "tokens")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, Optional, Sequence
+from typing import Any, Optional
 
 import numpy as np
 
@@ -59,8 +59,7 @@ def read_sequence(value: Any, is_pretokenized: bool) -> Input:
         return value
     if not _is_words(value):
         raise TypeError(_NO_WORDS)
-    words: Sequence[str] = value
-    return words
+    return tuple(value)  # a copy, since columns are computed later
 
 
 def read_inputs(values: Any, is_pretokenized: bool) -> Texts:
@@ -90,7 +89,7 @@ def _item(value: Any, is_pretokenized: bool) -> list[Input]:
             raise TypeError(_NO_ITEM)
         return [read_sequence(each, False) for each in value]
     if _is_words(value):
-        return [value]
+        return [tuple(value)]
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise TypeError(_NO_WORD_ITEM)
     return [read_sequence(each, True) for each in value]

@@ -92,8 +92,10 @@ class Component:
         return made
 
     def _load(self, part: Part) -> None:
-        missing = {key: value for key, value in self.defaults.items() if key not in part}
-        self._part = {"type": part["type"], **missing, **part}
+        complete = all(key in part for key in self.defaults)
+        # A file that lacks keys gets them in the order in which the package writes them.
+        known = {} if complete else {key: part.get(key, value) for key, value in self.defaults.items()}
+        self._part = {"type": part["type"], **known, **part}
         self._touch()
 
     def __getstate__(self) -> bytes:
@@ -227,5 +229,7 @@ def prepend_scheme(value: Any) -> str:
 
 def metaspace_part(part: Part) -> Part:
     """Return the part of a Metaspace in the present form; older files have add_prefix_space."""
+    if part.get("add_prefix_space") is False and part.get("prepend_scheme", "always") != "never":
+        raise ValueError("add_prefix_space does not match declared prepend_scheme")
     part = {key: value for key, value in part.items() if key not in ("str_rep", "add_prefix_space")}
     return {"replacement": "\u2581", "prepend_scheme": "always", "split": True, **part}

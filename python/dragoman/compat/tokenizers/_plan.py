@@ -109,8 +109,8 @@ def trimmed(token: str, offset: Offset, prefix: bool, first: bool) -> Offset:
         trailing += 1
     begin, end = offset
     if leading > 0:
-        if prefix and (first or begin == 0):
-            leading -= 1
+        if leading == 1 and prefix and (first or begin == 0):
+            leading = 0  # it was added; several are of the text
         begin = min(begin + leading, end)
     if trailing > 0 and end >= trailing:
         end = max(end - trailing, begin)

@@ -36,11 +36,16 @@ class Settings:
         self._around: dict[bool, Optional[tuple[list[int], list[int]]]] = {}
 
     def room(self, is_pair: bool, add_special_tokens: bool) -> Optional[int]:
-        """Return the number of tokens of the texts that truncation keeps."""
+        """Return the number of tokens of the texts that truncation keeps; None: all.
+
+        Texts remain whole if the special tokens alone exceed the largest length, as in the package.
+        """
         if self.truncation is None:
             return None
-        added = added_tokens(self.steps or (), is_pair) if add_special_tokens else 0
-        return self.truncation.max_length - added
+        room = self.truncation.max_length
+        if add_special_tokens:
+            room -= added_tokens(self.steps or (), is_pair)
+        return room if room >= 0 else None
 
     def finish(self, plans: list[Plan], add_special_tokens: bool) -> Plan:
         """Truncate plans and add special tokens."""
@@ -204,7 +209,7 @@ class TextBatch(Batch):
         size = self._ends[index + 1] - self._ends[index]
         room = settings.room(False, self.add_special_tokens)
         if room is not None:
-            size = min(size, max(room, 0))
+            size = min(size, room)
         return size + len(around[0]) + len(around[1])
 
     def plans(self, size: int) -> list[Plan]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Optional, TypeVar, Union
 
 from ._added_token import AddedToken
+from ._checks import choice, size, text, token_id
 from ._engine import Engine
 from ._parts import Component, component_of
 from ._sources import Settings
@@ -59,14 +60,16 @@ class TokenizerParts:
     def _load(self, document: dict[str, Any]) -> None:
         if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
             raise ValueError("Model missing: a tokenizer.json is an object with a \"model\"")
+        version = document.get("version", "1.0")
+        if version != "1.0":
+            raise ValueError(f"Unknown tokenizer version {version!r}; the version 1.0 is supported")
         self._model = component_of(Model, {**document["model"], "type": model_type(document["model"])})
         self._normalizer = component_of(Normalizer, document.get("normalizer"))
         self._pre_tokenizer = component_of(PreTokenizer, document.get("pre_tokenizer"))
         self._post_processor = component_of(PostProcessor, document.get("post_processor"))
         self._decoder = component_of(Decoder, document.get("decoder"))
         for token in document.get("added_tokens") or ():
-            fields = {key: value for key, value in token.items() if key != "id"}
-            self._added.add([AddedToken(**fields)], self._model._vocab())
+            self._added.add([_added_token(token)], self._model._vocab())
         self._truncation = truncation_of(document.get("truncation"))
         self._padding = padding_of(document.get("padding"))
 
@@ -78,7 +81,7 @@ class TokenizerParts:
     @classmethod
     def from_buffer(cls: type[Self], buffer: Union[bytes, bytearray, memoryview]) -> Self:
         """Make a tokenizer of the content of a tokenizer.json, as bytes."""
-        return cls._parse(bytes(buffer).decode())
+        return cls._parse(bytes(memoryview(buffer)).decode())
 
     @classmethod
     def from_file(cls: type[Self], path: PathLike) -> Self:
@@ -259,26 +262,46 @@ def truncation_of(part: Optional[dict[str, Any]]) -> Optional[Truncation]:
     if part is None:
         return None
     strategies = {"LongestFirst": "longest_first", "OnlyFirst": "only_first", "OnlySecond": "only_second"}
+    strategy = choice(part.get("strategy", "LongestFirst"), "strategy", ", ".join(strategies), list(strategies))
     return Truncation(
-        part["max_length"],
-        part.get("stride", 0),
-        strategies[part.get("strategy", "LongestFirst")],  # type: ignore[arg-type]
-        part.get("direction", "Right").lower(),
+        size(part["max_length"], "max_length"),
+        size(part.get("stride", 0), "stride"),
+        strategies[strategy],  # type: ignore[arg-type]
+        _direction(part),
     )
 
 
 def padding_of(part: Optional[dict[str, Any]]) -> Optional[PaddingOptions]:
     if part is None:
         return None
-    strategy = part.get("strategy", "BatchLongest")
+    strategy, multiple = part.get("strategy", "BatchLongest"), part.get("pad_to_multiple_of")
+    fixed = isinstance(strategy, dict)
+    if not fixed:
+        choice(strategy, "strategy", "BatchLongest and Fixed", ["BatchLongest"])
     return PaddingOptions(
-        strategy["Fixed"] if isinstance(strategy, dict) else None,
-        part.get("pad_to_multiple_of"),
-        part.get("pad_id", 0),
-        part.get("pad_token", "[PAD]"),
-        part.get("pad_type_id", 0),
-        part.get("direction", "Right").lower(),
+        size(strategy["Fixed"], "Fixed") if fixed else None,
+        None if multiple is None else size(multiple, "pad_to_multiple_of"),
+        token_id(part.get("pad_id", 0), "pad_id"),
+        text(part.get("pad_token", "[PAD]"), "pad_token"),
+        token_id(part.get("pad_type_id", 0), "pad_type_id"),
+        _direction(part),
     )
+
+
+def _direction(part: dict[str, Any]) -> Any:
+    return choice(part.get("direction", "Right"), "direction", "Left and Right", ["Left", "Right"]).lower()
+
+
+def _added_token(part: Any) -> AddedToken:
+    if not isinstance(part, dict) or not isinstance(part.get("content"), str):
+        raise ValueError(f"the added token {part!r} must be an object with a \"content\"")
+    token_id(part.get("id"), f"the id of the added token {part['content']!r}")
+    flags = ("single_word", "lstrip", "rstrip", "normalized", "special")
+    given = {key: value for key, value in part.items() if key in flags}
+    for key, value in given.items():
+        if not isinstance(value, bool):
+            raise ValueError(f"{key!r} of the added token {part['content']!r} is {value!r}; it must be true or false")
+    return AddedToken(part["content"], **given)
 
 
 def _revive(cls: type[Self], state: bytes) -> Self:

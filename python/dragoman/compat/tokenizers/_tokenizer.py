@@ -9,6 +9,7 @@ from itertools import repeat
 from typing import Any, Iterable, Iterator, Optional, Sequence, Union
 
 from ._added_token import AddedToken
+from ._checks import choice, ignore_unknown, several, size, text, token_id
 from ._encoding import Encoding
 from ._inputs import Texts, read_inputs, read_sequence, threads
 from ._sources import TextBatch
@@ -111,8 +112,6 @@ class Tokenizer(TokenizerParts):
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
         """Return the text of ids. Ids that no token has are ignored."""
-        if isinstance(ids, (str, bytes)):
-            raise TypeError("Can't extract `str` to `Vec`")
         return self._current_engine().decode(ids, skip_special_tokens)
 
     def decode_batch(self, sequences: Iterable[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
@@ -149,7 +148,12 @@ class Tokenizer(TokenizerParts):
         return None if self._truncation is None else dict(vars(self._truncation))
 
     def enable_truncation(
-        self, max_length: int, stride: int = 0, strategy: str = "longest_first", direction: str = "right"
+        self,
+        max_length: int,
+        stride: int = 0,
+        strategy: str = "longest_first",
+        direction: str = "right",
+        **unknown: Any,
     ) -> None:
         """Cut texts to `max_length` tokens, special tokens included.
 
@@ -162,9 +166,20 @@ class Tokenizer(TokenizerParts):
         direction
             "right" or "left": the end that is cut.
         """
-        _check("direction", direction, "`left` or `right`", _DIRECTIONS)
-        _check("strategy", strategy, "`longest_first`, `only_first`, or `only_second`", _STRATEGIES)
-        self._truncation = Truncation(max_length, stride, strategy, direction)  # type: ignore[arg-type]
+        ignore_unknown(unknown)
+        made = Truncation(
+            size(max_length, "max_length"),
+            size(stride, "stride"),
+            choice(strategy, "strategy", "`longest_first`, `only_first`, or `only_second`", _STRATEGIES),
+            choice(direction, "direction", "`left` or `right`.", _DIRECTIONS),
+        )
+        added = self.num_special_tokens_to_add(False)
+        if 0 <= made.max_length - added < made.stride:
+            raise ValueError(
+                f"tokenizer stride set to {stride}, which is greater than or equal to its effective max length of "
+                f"{max_length - added} (= {max_length} original max length - {added} added special tokens)"
+            )
+        self._truncation = made
 
     def no_truncation(self) -> None:
         """Do not cut texts."""
@@ -177,17 +192,27 @@ class Tokenizer(TokenizerParts):
 
     def enable_padding(
         self,
+        *,
         direction: str = "right",
         pad_id: int = 0,
         pad_type_id: int = 0,
         pad_token: str = "[PAD]",
         length: Optional[int] = None,
         pad_to_multiple_of: Optional[int] = None,
+        **former: Any,
     ) -> None:
         """Pad encodings to `length`, or those of a batch to the length of the longest."""
-        _check("direction", direction, "`left` or `right`", _DIRECTIONS)
+        former = ignore_unknown(former, ["max_length"])
+        if "max_length" in former:
+            print("enable_padding(max_length=X) is deprecated, use enable_padding(length=X) instead")
+            length = former["max_length"] if length is None else length
         self._padding = PaddingOptions(
-            length, pad_to_multiple_of, pad_id, pad_token, pad_type_id, direction  # type: ignore[arg-type]
+            None if length is None else size(length, "length"),
+            None if pad_to_multiple_of is None else size(pad_to_multiple_of, "pad_to_multiple_of"),
+            token_id(pad_id, "pad_id"),
+            text(pad_token, "pad_token"),
+            token_id(pad_type_id, "pad_type_id"),
+            choice(direction, "direction", "`left` or `right`.", _DIRECTIONS),
         )
 
     def no_padding(self) -> None:
@@ -198,18 +223,12 @@ class Tokenizer(TokenizerParts):
 
     def add_tokens(self, tokens: Sequence[Union[str, AddedToken]]) -> int:
         """Add tokens to the vocabulary. Return how many were added."""
-        made = [AddedToken(token) if isinstance(token, str) else token for token in tokens]
-        for token in made:
-            if not isinstance(token, AddedToken):
-                raise TypeError("Input must be a List[Union[str, AddedToken]]")
-        return self._added.add(made, self._model._vocab())
+        return self._added.add(_added_tokens(tokens), self._model._vocab())
 
     def add_special_tokens(self, tokens: Sequence[Union[str, AddedToken]]) -> int:
         """Add tokens that decoding leaves out. Return how many were added."""
-        made = [AddedToken(token) if isinstance(token, str) else token for token in tokens]
+        made = _added_tokens(tokens)
         for token in made:
-            if not isinstance(token, AddedToken):
-                raise TypeError("Input must be a List[Union[str, AddedToken]]")
             token.special = True
         return self._added.add(made, self._model._vocab())
 
@@ -277,7 +296,9 @@ def _texts(iterator: Iterable[Any]) -> Iterator[str]:
             yield from each
 
 
-def _check(name: str, value: str, shown: str, choices: Sequence[str]) -> None:
-    if value not in choices:
-        dot = "." if name == "direction" else ""
-        raise ValueError(f"Unknown `{name}`: `{value}`. Use one of {shown}{dot}")
+def _added_tokens(tokens: Any) -> list[AddedToken]:
+    made = [AddedToken(token) if isinstance(token, str) else token for token in several(tokens, "tokens")]
+    for token in made:
+        if not isinstance(token, AddedToken):
+            raise TypeError("Input must be a List[Union[str, AddedToken]]")
+    return made

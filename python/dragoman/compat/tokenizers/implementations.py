@@ -72,20 +72,43 @@ class BaseTokenizer:
         tokenizer: Tokenizer = self._tokenizer
         return tokenizer.decode(ids, bool(skip_special_tokens))
 
-    def train(self, files: Files, **options: Any) -> None:
+    def train(self, files: Files, vocab_size: Optional[int] = None, **options: Any) -> None:
         """Learn the model from text files. The options are those of the trainer."""
-        self._tokenizer.train([files] if isinstance(files, str) else files, self._made_trainer(options))
+        self._tokenizer.train(files, self._made_trainer({"vocab_size": vocab_size, **options}))
 
     def train_from_iterator(
-        self, iterator: Iterable[Any], length: Optional[int] = None, **options: Any
+        self, iterator: Iterable[Any], vocab_size: Optional[int] = None, *, length: Optional[int] = None, **options: Any
     ) -> None:
         """Learn the model from texts. The options are those of the trainer."""
-        self._tokenizer.train_from_iterator(iterator, self._made_trainer(options), length)
+        trainer = self._made_trainer({"vocab_size": vocab_size, **options})
+        self._tokenizer.train_from_iterator(iterator, trainer, length)
 
     def _made_trainer(self, options: dict[str, Any]) -> trainers.Trainer:
         names = {"wordpieces_prefix": "continuing_subword_prefix", "suffix": "end_of_word_suffix"}
         given = {names.get(name, name): value for name, value in options.items() if value is not None}
+        for name in given:
+            if name not in vars(self._trainer()):
+                raise TypeError(f"{type(self).__name__} has no option {name!r} for training")
         return self._trainer(**{**self._training, **given})
+
+    def enable_padding(
+        self,
+        direction: str = "right",
+        pad_to_multiple_of: Optional[int] = None,
+        pad_id: int = 0,
+        pad_type_id: int = 0,
+        pad_token: str = "[PAD]",
+        length: Optional[int] = None,
+    ) -> None:
+        """Pad encodings as `Tokenizer.enable_padding` does. The order of the parameters is another one."""
+        self._tokenizer.enable_padding(
+            direction=direction,
+            pad_to_multiple_of=pad_to_multiple_of,
+            pad_id=pad_id,
+            pad_type_id=pad_type_id,
+            pad_token=pad_token,
+            length=length,
+        )
 
 
 def _add_known(tokenizer: Tokenizer, *tokens: Union[str, AddedToken]) -> None:

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any, Mapping, Optional, Sequence as SequenceType, Union
 
+from ._checks import ignore_unknown
 from ._parts import Component, Key, Part, engine_of
 from ._strings import Token
 
@@ -69,13 +70,6 @@ def _in_order(vocab: Mapping[str, int]) -> Vocab:
     return dict(sorted(vocab.items(), key=lambda item: item[1]))
 
 
-def _known(options: dict[str, Any], names: SequenceType[str]) -> dict[str, Any]:
-    for name in [name for name in options if name not in names]:
-        print(f"Ignored unknown kwarg option {name}")
-        del options[name]
-    return options
-
-
 class BPE(Model):
     """Byte pair encoding.
 
@@ -115,7 +109,7 @@ class BPE(Model):
         if isinstance(vocab, str) or isinstance(merges, str):
             vocab, merges = BPE.read_file(str(vocab), str(merges))
         options.pop("cache_capacity", None)
-        options = _known(options, list(self.defaults))
+        options = ignore_unknown(options, self.defaults)
         self._set(
             **{**self.defaults, **{key: value for key, value in options.items() if value is not None}},
             vocab=_in_order(vocab or {}),
@@ -126,7 +120,7 @@ class BPE(Model):
     def _load(self, part: Part) -> None:
         super()._load(part)
         self._part["vocab"] = _in_order(part.get("vocab", {}))
-        self._part["merges"] = [_merge(each) for each in part.get("merges", ())]
+        self._part["merges"] = [_merge(each) for each in part.get("merges", ()) if not _is_header(each)]
         _check_merges(self._part)
 
     @staticmethod
@@ -136,7 +130,7 @@ class BPE(Model):
             ids: Vocab = json.load(file)
         with open(merges, encoding="utf-8", newline="\n") as file:
             lines = [line.rstrip("\r\n") for line in file]
-        pairs = [_merge(line) for line in lines if line and not line.startswith("#version")]
+        pairs = [_merge(line) for line in lines if line and not _is_header(line)]
         return ids, pairs
 
     @classmethod
@@ -151,6 +145,10 @@ class BPE(Model):
         lines = ["#version: 0.2", *(f"{left} {right}" for left, right in self._part["merges"])]
         merges.write_text("\n".join(lines) + "\n", encoding="utf-8")
         return [str(vocab), str(merges)]
+
+
+def _is_header(merge: Any) -> bool:
+    return isinstance(merge, str) and merge.startswith("#version")
 
 
 def _merge(value: Any) -> tuple[str, str]:
@@ -241,7 +239,7 @@ class WordPiece(Model):
     def __init__(self, vocab: Union[Mapping[str, int], str, None] = None, **options: Any) -> None:
         if isinstance(vocab, str):
             vocab = WordPiece.read_file(vocab)
-        options = _known(options, list(self.defaults))
+        options = ignore_unknown(options, self.defaults)
         self._set(**{**self.defaults, **options}, vocab=_in_order(vocab or {}))
 
     def _load(self, part: Part) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Iterable, Optional, Union
 
+from ._checks import token_id
 from ._encoding import Encoding
 from ._parts import Component, Key, Part, SequenceOf
 from ._steps import Bert, Roberta, Step, Template, TrimOffsets, added_tokens, processed
@@ -17,6 +18,9 @@ class PostProcessor(Component):
     def _steps(self) -> tuple[Step, ...]:
         """Return what the post-processor does, in a form that later changes of it leave alone."""
         raise NotImplementedError
+
+    def _load(self, part: Part) -> None:
+        super()._load({**part, **{key: _pair(part[key]) for key in ("sep", "cls") if key in part}})
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """Return the number of tokens that are added to a text or to a pair."""
@@ -32,7 +36,7 @@ def _pair(value: Any) -> list[Any]:
     token, id = value
     if not isinstance(token, str) or not isinstance(id, int):
         raise TypeError("a special token must be (token, id)")
-    return [token, id]
+    return [token, token_id(id, "the id of a special token")]
 
 
 class _Token(Key[TokenAndId]):
@@ -113,7 +117,8 @@ class TemplateProcessing(PostProcessor):
         pair: Union[str, Iterable[str], None] = None,
         special_tokens: Optional[Iterable[Any]] = None,
     ) -> None:
-        tokens = dict(sorted((token["id"], token) for token in map(_special_token, special_tokens or ())))
+        given = {token["id"]: token for token in map(_special_token, special_tokens or ())}
+        tokens = dict(sorted(given.items()))
         self._set(
             single=_pieces("$0" if single is None else single),
             pair=_pieces("$A:0 $B:1" if pair is None else pair),

@@ -148,10 +148,28 @@ class BpeTrainer(Trainer):
         return BPE(learned.vocab, learned.merges, **options), self.special_tokens
 
 
+    def get_word_count(self) -> int:
+        """Not supported: a trainer keeps no words."""
+        raise NotImplementedError("get_word_count() is not supported; count the words of pre_tokenize_str() instead")
+
+
+class ParityBpeTrainer(Trainer):
+    """Not supported."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise NotImplementedError("ParityBpeTrainer is not supported; BpeTrainer learns from texts of all languages")
+
+
 class WordPieceTrainer(BpeTrainer):
     """Learns tokens as `BpeTrainer` does, for a model WordPiece."""
 
-    _DEFAULTS = {**BpeTrainer._DEFAULTS, "continuing_subword_prefix": "##"}
+    #: The package has neither a largest length nor a form of progress for this trainer.
+    _DEFAULTS = {
+        name: "##" if name == "continuing_subword_prefix" else value
+        for name, value in BpeTrainer._DEFAULTS.items()
+        if name not in ("max_token_length", "progress_format")
+    }
+    max_token_length = None
 
     def __getstate__(self) -> bytes:
         state = {"WordPieceTrainer": {"bpe_trainer": {**self._state(), "words": {}}}}
