@@ -136,5 +136,37 @@ def test_the_command(trained: BPE) -> None:
     assert all(line.split("\t")[1].startswith(trained.vocab()[int(line.split("\t")[0])] + "=") for line in merged)
 
 
+def test_the_command_leaves_out_bytes_that_are_not_utf8(trained: BPE) -> None:
+    for arguments, text, expected in (
+        (["encode", "--output_type", "subword"], b"low n\xffew\n\xc3\n", "\u2581low \u2581new \n\n"),
+        (["decode"], b"\xff4\n", trained.decode([4])[0] + "\n"),
+    ):
+        command = [sys.executable, "-m", "dragoman.compat.youtokentome", *arguments, "--model", trained.model]
+        run = subprocess.run(command, input=text, capture_output=True, check=True)
+        assert run.stdout.decode() == expected
+        assert run.stderr.decode().count("not UTF-8") == 1 and "line 1" in run.stderr.decode()
+
+
+def test_special_pieces_that_a_model_lacks_have_no_id(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text(TEXT, encoding="utf-8")
+    data, model = str(tmp_path / "text"), str(tmp_path / "other")
+    made = BPE.train(data, model, 24, pad_id=-1, bos_id=-1, unk_id=0, eos_id=1)
+    assert [made.subword_to_id(piece) for piece in ("<PAD>", "<BOS>", "<EOS>", "<UNK>", "zzz")] == [-1, -1, 1, 0, 0]
+
+
+def test_text_with_nul(tmp_path: Path) -> None:
+    (tmp_path / "text").write_bytes(b"a\0b a\0b\n" * 5)
+    made = BPE.train(str(tmp_path / "text"), str(tmp_path / "model"), 12)
+    ids = made.encode(["a\0b"])
+    assert made.decode(ids) == ["a\0b"]
+    assert BPE(str(tmp_path / "model")).encode(["a\0b"]) == ids
+
+
+@pytest.mark.parametrize("threads", [1.5, "1", None])
+def test_a_wrong_number_of_threads_is_refused_at_once(threads: object) -> None:
+    with pytest.raises(TypeError):
+        BPE(MODEL, threads)  # type: ignore[arg-type]
+
+
 def test_names_of_the_package() -> None:
     assert {"BPE", "OutputType"} <= set(dir(yttm))

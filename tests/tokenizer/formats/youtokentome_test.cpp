@@ -88,6 +88,7 @@ TEST(YouTokenToMeReader, ReadsASmallModel) {
   EXPECT_EQ(tokenizer.id("<PAD>"), 0);
   EXPECT_EQ(tokenizer.id("<EOS>"), 3);
   EXPECT_EQ(error_of_text("2 0\n9601 1\n97 2\n0 -1 -1 -1\n"), "no error");
+  EXPECT_EQ(changed("97 5", "0 5"), "no error");  // the character NUL
 }
 
 TEST(YouTokenToMeReader, RefusesDamage) {

@@ -95,7 +95,7 @@ class ModelReader {
 
   void read_character() {
     const Numbers line = next(2, "a code point and its id");
-    check(line[0] > 0 && line[0] < 0x110000 && (line[0] < 0xD800 || line[0] > 0xDFFF),
+    check(line[0] >= 0 && line[0] < 0x110000 && (line[0] < 0xD800 || line[0] > 0xDFFF),
           fmt::format("{} is not the code point of a character", line[0]));
     std::string character;
     core::append_utf8(character, static_cast<char32_t>(line[0]));

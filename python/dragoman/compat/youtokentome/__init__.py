@@ -2,14 +2,15 @@
 
 Model files are those of YouTokenToMe, in both directions, and ids are equal for the same file. A vocabulary that is
 learned here differs from one of YouTokenToMe where several pairs are equally frequent: YouTokenToMe takes the one that
-its hash table happens to hold first, Dragoman always the one with the smallest ids. The numbers of pieces, the special
-ids and the file are the same.
+its hash table happens to hold first, Dragoman always the one with the smallest ids. The characters have other ids, too.
+The numbers of pieces, the special ids and the form of the file are the same.
 
 The command `yttm` is `python -m dragoman.compat.youtokentome`.
 """
 
 from __future__ import annotations
 
+import operator
 import random
 import tempfile
 from enum import Enum
@@ -56,6 +57,7 @@ class BPE:
     """
 
     def __init__(self, model: str, n_threads: int = -1) -> None:
+        n_threads = operator.index(n_threads)
         if n_threads < -1 or n_threads == 0:
             raise ValueError(f"n_threads is {n_threads}; it must be -1 or a positive number")
         self.model = model
@@ -220,8 +222,9 @@ class BPE:
         return list(self._pieces)
 
     def subword_to_id(self, subword: str) -> int:
-        """Return the id of a piece, or that of `<UNK>`."""
-        return self._ids.get(subword, self._ids["<UNK>"])
+        """Return the id of a piece, or that of `<UNK>`; -1 for a special piece that the model was trained without."""
+        missing = -1 if subword in _SPECIAL.values() else self._ids["<UNK>"]
+        return self._ids.get(subword, missing)
 
     def id_to_subword(self, id: int) -> str:
         """Return the piece with an id."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any, Iterable
+from typing import Any, Iterable, Iterator
 
 from . import BPE, OutputType
 
@@ -39,6 +39,19 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _lines() -> Iterator[str]:
+    """Yield the lines of standard input. Bytes that are not UTF-8 are left out, with a warning."""
+    warned = False
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError:
+            if not warned:
+                print(f"yttm: line {number}: bytes that are not UTF-8 are left out, here and below", file=sys.stderr)
+            warned = True
+            yield line.decode("utf-8", "ignore")
+
+
 def _batches(lines: Iterable[str], size: int) -> Iterable[list[str]]:
     batch: list[str] = []
     for line in lines:
@@ -53,7 +66,7 @@ def _batches(lines: Iterable[str], size: int) -> Iterable[list[str]]:
 def _encode(options: argparse.Namespace) -> None:
     bpe = BPE(options.model, options.n_threads)
     kind = OutputType.ID if options.output_type == "id" else OutputType.SUBWORD
-    for batch in _batches(sys.stdin, 1 if options.stream else 10000):
+    for batch in _batches(_lines(), 1 if options.stream else 10000):
         encoded = bpe.encode(batch, kind, options.bos, options.eos, options.reverse, options.dropout_prob)
         sys.stdout.writelines("".join(f"{each} " for each in line) + "\n" for line in encoded)
         if options.stream:
@@ -62,7 +75,7 @@ def _encode(options: argparse.Namespace) -> None:
 
 def _decode(options: argparse.Namespace) -> None:
     bpe = BPE(options.model)
-    for line in sys.stdin:
+    for line in _lines():
         print(bpe.decode([[int(each) for each in line.split()]], options.ignore_ids)[0])
 
 
