@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -240,6 +241,32 @@ def test_the_last_of_equal_special_tokens_counts() -> None:
     tokenizer = small()
     tokenizer.post_processor = processor
     assert tokenizer.encode("a").ids == [1, 2]
+
+
+def test_drawn_segmentations_are_refused() -> None:
+    vocab = [("<unk>", 0.0), ("a", -1.0), ("b", -1.0), ("ab", -1.5)]
+    for drawn in (models.Unigram(vocab, 0, alpha=0.1), models.Unigram(vocab, 0, alpha=0.1, nbest_size=3)):
+        with pytest.raises(NotImplementedError, match="sample"):
+            Tokenizer(drawn).encode("ab")
+        with pytest.raises(NotImplementedError, match="sample"):
+            drawn.tokenize("ab")
+    for exact in (models.Unigram(vocab, 0, alpha=0.0), models.Unigram(vocab, 0, alpha=0.1, nbest_size=1)):
+        assert Tokenizer(exact).encode("ab").tokens == ["ab"]
+    tokenizer = Tokenizer(models.Unigram(vocab, 0))
+    tokenizer.model.alpha = 0.1
+    with pytest.raises(NotImplementedError):
+        tokenizer.encode_batch(["ab"])
+    tokenizer.model.alpha = None
+    assert tokenizer.encode("ab").tokens == ["ab"]
+
+
+def test_unigram_models_are_learned_from_whole_lines(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("low lower lowest\nnewest new\n" * 30)
+    tokenizer = Tokenizer(models.Unigram())
+    trainer = trainers.UnigramTrainer(vocab_size=30, show_progress=False, special_tokens=["<unk>"], unk_token="<unk>")
+    tokenizer.train([str(tmp_path / "text")], trainer)
+    assert "".join(tokenizer.encode("low new\nlow").tokens) == "low new\nlow"
+    assert 0 not in tokenizer.encode("low new\nlow").ids
 
 
 def test_a_number_is_no_buffer() -> None:

@@ -81,6 +81,7 @@ class Tokenizer(TokenizerParts):
         return self._encode(read_inputs(input, is_pretokenized), add_special_tokens, True)
 
     def _encode(self, texts: Texts, add_special_tokens: bool, fast: bool) -> list[Encoding]:
+        self._model._check_encodes()
         settings = self._current_settings()
         encoded = None
         if not settings.engine.dropout:

@@ -38,14 +38,15 @@ def learn_pieces(
     pieces: Any = learned._core.unigram_pieces() or []
     found = {text: score for text, score, kind in pieces if kind == 1}
     least = min(found.values(), default=0.0)
-    for character in trainer.initial_alphabet:
+    ends = ["\n"] if any("\n" in word for word in words) else []
+    for character in [*ends, *trainer.initial_alphabet]:
         found.setdefault(character, least)
     return [(text, score) for text, score in found.items() if text not in special_tokens]
 
 
 def _lines(words: Mapping[str, int]) -> Iterator[str]:
-    """Yield each word as often as it occurs."""
+    """Yield each word as often as it occurs. The learner reads lines, so a word with line ends is several."""
     for word, count in sorted(words.items()):
-        if "\n" not in word:
-            for _ in range(count):
-                yield word
+        lines = [line for line in word.split("\n") if line]
+        for _ in range(count):
+            yield from lines

@@ -43,8 +43,12 @@ class Model(Component):
         """Return the token with an id, or None."""
         return self._token(id)
 
+    def _check_encodes(self) -> None:
+        """Raise NotImplementedError if encoding would differ from the package."""
+
     def tokenize(self, sequence: str) -> list[Token]:
         """Return the tokens of a word. Their offsets are bytes of UTF-8."""
+        self._check_encodes()
         ids, offsets, _, texts = engine_of(model=self._to_part()).details(sequence)
         places = list(itertools.accumulate((len(character.encode()) for character in sequence), initial=0))
         return [
@@ -174,12 +178,22 @@ class Unigram(Model):
     unk_id
         The index of the unknown token.
     alpha, nbest_size
-        Accepted, and without effect: encoding is deterministic.
+        How segmentations are drawn. They can be described; a tokenizer that would draw is refused when it encodes.
     """
 
     defaults = {"unk_id": None, "byte_fallback": False}
-    alpha: Optional[float] = None
     nbest_size: Optional[int] = None
+    _alpha: Optional[float] = None
+
+    @property
+    def alpha(self) -> Optional[float]:
+        """The smoothing of drawn segmentations; None: the most probable tokens."""
+        return self._alpha
+
+    @alpha.setter
+    def alpha(self, alpha: Optional[float]) -> None:
+        self._alpha = alpha
+        self._touch()
 
     def __init__(
         self,
@@ -203,6 +217,13 @@ class Unigram(Model):
         self._part = {"type": "Unigram", "unk_id": None, **part, "vocab": vocab}
         self._part.setdefault("byte_fallback", False)
         self._touch()
+
+    def _check_encodes(self) -> None:
+        if self._alpha and self.nbest_size != 1:
+            raise NotImplementedError(
+                "a Unigram model with `alpha` draws its tokens, which is not supported; dragoman.Tokenizer covers it for "
+                'SentencePiece models: encode(text, mode="sample", alpha=...)'
+            )
 
     _ids: Optional[Vocab] = None
 

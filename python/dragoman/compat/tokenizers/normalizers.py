@@ -124,13 +124,12 @@ class Sequence(SequenceOf, Normalizer):
 
 def unicode_normalizer_from_str(normalizer: str) -> Normalizer:
     """Return the normalizer with the name nfc, nfd, nfkc or nfkd."""
-    forms: dict[str, type[Normalizer]] = {"nfc": NFC, "nfd": NFD, "nfkc": NFKC, "nfkd": NFKD}
-    if normalizer not in forms:
-        raise ValueError(f"{normalizer} is not a known unicode normalizer. Available are {list(forms)}")
-    return forms[normalizer]()
+    if normalizer not in NORMALIZERS:
+        raise ValueError(f"{normalizer} is not a known unicode normalizer. Available are {list(NORMALIZERS)}")
+    return NORMALIZERS[normalizer]()
 
 
-NORMALIZERS = {"nfc": NFC, "nfd": NFD, "nfkc": NFKC, "nfkd": NFKD}
+NORMALIZERS: dict[str, type[Normalizer]] = {"nfc": NFC, "nfd": NFD, "nfkc": NFKC, "nfkd": NFKD}
 __all__ = [
     "BertNormalizer", "ByteLevel", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Normalizer", "Precompiled",
     "Prepend", "Replace", "Sequence", "Strip", "StripAccents", "unicode_normalizer_from_str",
