@@ -83,6 +83,9 @@ class BPE(Model):
         The ids of the tokens, or the name of a vocab.json.
     merges
         The pairs to merge, in order, or the name of a merges.txt.
+    dropout
+        The probability that a possible merge is skipped (BPE-dropout, Provilkov et al. 2020). The package draws again
+        for skipped merges, so it skips fewer.
     """
 
     defaults = {
