@@ -65,6 +65,32 @@ def test_negative_ids_are_refused(ids: Any) -> None:
         decoders.DecodeStream().step(small(), ids)
 
 
+@pytest.mark.parametrize(
+    "name", ["char_to_token", "char_to_word", "token_to_chars", "token_to_word", "token_to_sequence", "word_to_tokens"]
+)
+def test_places_are_not_negative(name: str) -> None:
+    for encoding in (small().encode("ab a"), small().encode("ab", "a")):
+        with pytest.raises(OverflowError):
+            getattr(encoding, name)(-1)
+        with pytest.raises(TypeError):
+            getattr(encoding, name)(1.0)
+    with pytest.raises(OverflowError):
+        encoding.word_to_chars(0, -1)
+    with pytest.raises(OverflowError):
+        encoding.set_sequence_id(-1)
+
+
+def test_ids_are_numbers_and_tokens_are_texts() -> None:
+    for holder in (small(), small().model):
+        for wrong, error in ((None, TypeError), ("1", TypeError), (1.0, TypeError), (-1, OverflowError)):
+            with pytest.raises(error):
+                holder.id_to_token(wrong)
+        for other in (None, 1, b"a"):
+            with pytest.raises(TypeError):
+                holder.token_to_id(other)
+        assert (holder.id_to_token(3), holder.token_to_id("ab")) == ("ab", 3)
+
+
 def test_one_text_is_not_a_list_of_letters() -> None:
     for call in (small().add_tokens, small().add_special_tokens, decoders.WordPiece().decode, small().decode):
         with pytest.raises(TypeError, match="one text"):

@@ -140,11 +140,12 @@ class Encoding:
         return f"Encoding(num_tokens={len(self)}, attributes=[{attributes}])"
 
     def _range(self, sequence: int) -> Offset:
-        return self._plan().ranges.get(sequence, (0, len(self)))
+        return self._plan().ranges.get(size(sequence, "sequence_index"), (0, len(self)))
 
     def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> Optional[Offset]:
         """Return the first token of a word, and the one after its last."""
         begin, end = self._range(sequence_index)
+        word_index = token_id(word_index, "word_index")
         found = []
         for i, word in enumerate(self.word_ids[begin:end], begin):
             if word is not None and word > word_index:
@@ -163,7 +164,7 @@ class Encoding:
 
     def token_to_sequence(self, token_index: int) -> Optional[int]:
         """Return the index of the text that a token belongs to."""
-        if token_index >= len(self):
+        if size(token_index, "token_index") >= len(self):
             return None
         if not self._plan().ranges:
             return 0
@@ -183,6 +184,7 @@ class Encoding:
     def char_to_token(self, char_pos: int, sequence_index: int = 0) -> Optional[int]:
         """Return the token of a character, or None for whitespace that no token contains."""
         begin, end = self._range(sequence_index)
+        char_pos = size(char_pos, "char_pos")
         for i, (first, last) in enumerate(self.offsets[begin:end], begin):
             if first <= char_pos < last:
                 return i
@@ -216,7 +218,7 @@ class Encoding:
 
     def set_sequence_id(self, sequence_id: int) -> None:
         """Declare all tokens to belong to the text with this index."""
-        self._plan().set_sequence(sequence_id)
+        self._plan().set_sequence(size(sequence_id, "sequence_id"))
 
     @staticmethod
     def merge(encodings: Iterable[Encoding], growing_offsets: bool = True) -> Encoding:

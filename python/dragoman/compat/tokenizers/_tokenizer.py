@@ -235,12 +235,12 @@ class Tokenizer(TokenizerParts):
 
     def token_to_id(self, token: str) -> Optional[int]:
         """Return the id of a token, or None."""
-        id = self._added.ids.get(token)
+        id = self._added.ids.get(text(token, "token"))
         return self._model.token_to_id(token) if id is None else id
 
     def id_to_token(self, id: int) -> Optional[str]:
         """Return the token with an id, or None."""
-        token = self._added.tokens.get(id)
+        token = self._added.tokens.get(token_id(id, "id"))
         if token is None:
             return self._model.id_to_token(id)
         if token.normalized and self._normalizer is not None:

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any, Mapping, Optional, Sequence as SequenceType, Union
 
-from ._checks import ignore_unknown
+from ._checks import ignore_unknown, text, token_id
 from ._parts import Component, Key, Part, engine_of
 from ._strings import Token
 
@@ -37,11 +37,11 @@ class Model(Component):
 
     def token_to_id(self, token: str) -> Optional[int]:
         """Return the id of a token, or None."""
-        return self._vocab().get(token)
+        return self._vocab().get(text(token, "token"))
 
     def id_to_token(self, id: int) -> Optional[str]:
         """Return the token with an id, or None."""
-        return self._token(id)
+        return self._token(token_id(id, "id"))
 
     def _check_encodes(self) -> None:
         """Raise NotImplementedError if encoding would differ from the package."""
