@@ -42,8 +42,8 @@ void Headers::remove(std::string_view name) {
 }
 
 std::string_view Request::query_value(std::string_view name) const noexcept {
-  for (const auto& [key, value] : query)
-    if (key == name) return value;
+  for (const auto& [own, value] : query)
+    if (own == name) return value;
   return {};
 }
 

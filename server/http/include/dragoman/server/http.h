@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -104,6 +105,7 @@ class Stream {
   void finish();
 
  private:
+  friend class Reply;
   struct State;
   std::shared_ptr<State> state_;
 };

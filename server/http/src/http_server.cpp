@@ -1,0 +1,244 @@
+#include "connection.h"
+#include "server_core.h"
+#include "transport.h"
+
+#include <algorithm>
+#include <thread>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <fmt/format.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/server/http_server.h>
+
+namespace dragoman::server::http {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using SystemError = boost::system::error_code;
+
+/// When the system has no more descriptors.
+constexpr std::chrono::milliseconds kAcceptPause{100};
+
+std::string text_of(const asio::ip::address& address) {
+  if (address.is_v6() && address.to_v6().is_v4_mapped())
+    return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string();
+  return address.to_string();
+}
+
+std::string host_of_url(const asio::ip::address& address) {
+  return address.is_v6() ? fmt::format("[{}]", address.to_string()) : address.to_string();
+}
+
+std::vector<asio::ip::address> resolve(asio::io_context& io, const std::string& host) {
+  tcp::resolver resolver(io);
+  SystemError error;
+  std::vector<asio::ip::address> addresses;
+  for (const auto& entry : resolver.resolve(host, "0", tcp::resolver::passive, error))
+    if (std::ranges::find(addresses, entry.endpoint().address()) == addresses.end())
+      addresses.push_back(entry.endpoint().address());
+  core::require(!error && !addresses.empty(), core::ErrorCode::kIo, "host '{}': {}; give an address of this machine",
+                host, error.message());
+  return addresses;
+}
+
+}  // namespace
+
+struct HttpServer::Impl {
+  struct Listener {
+    explicit Listener(const asio::any_io_executor& executor) : acceptor(executor), pause(executor) {}
+    tcp::acceptor acceptor;
+    asio::steady_timer pause;
+  };
+
+  Impl(ServerSetup setup, Handler handler)
+      : core(std::make_shared<ServerCore>(std::move(setup), std::move(handler))),
+        work(asio::make_work_guard(core->io)),
+        strand(asio::make_strand(core->io)) {}
+
+  void bind() {
+    int port = core->setup.port;
+    for (const asio::ip::address& address : resolve(core->io, core->setup.host)) {
+      auto listener = std::make_unique<Listener>(strand);
+      const tcp::endpoint endpoint(address, static_cast<std::uint16_t>(port));
+      SystemError error;
+      tcp::acceptor& acceptor = listener->acceptor;
+      acceptor.open(endpoint.protocol(), error);
+      if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+      // "localhost" may be both of ::1 and 127.0.0.1, each of which is bound by itself.
+      if (!error && address.is_v6() && !address.is_unspecified()) acceptor.set_option(asio::ip::v6_only(true), error);
+      if (!error) acceptor.bind(endpoint, error);
+      if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+      core::require(!error, core::ErrorCode::kIo, "cannot listen at {}:{}: {}; choose another `port` or `host`",
+                    host_of_url(address), port, error.message());
+      if (port == 0) port = acceptor.local_endpoint().port();
+      listeners.push_back(std::move(listener));
+    }
+    bound_port = port;
+  }
+
+  void accept(Listener& listener) {
+    auto socket = std::make_shared<tcp::socket>(asio::any_io_executor(asio::make_strand(core->io)));
+    listener.acceptor.async_accept(*socket, [this, &listener, socket](const SystemError& error) {
+      if (!listener.acceptor.is_open()) return;
+      if (!error) {
+        take(*socket);
+        accept(listener);
+        return;
+      }
+      listener.pause.expires_after(kAcceptPause);
+      listener.pause.async_wait([this, &listener](const SystemError& /*error*/) {
+        if (listener.acceptor.is_open()) accept(listener);
+      });
+    });
+  }
+
+  void take(tcp::socket& socket) noexcept {
+    try {
+      SystemError error;
+      const tcp::endpoint endpoint = socket.remote_endpoint(error);
+      if (error) return;  // it has gone already
+      socket.set_option(tcp::no_delay(true), error);
+      const std::shared_ptr<asio::ssl::context> context = tls();
+      auto transport =
+          context ? make_tls_transport(std::move(socket), context) : make_plain_transport(std::move(socket));
+      auto connection = std::make_shared<Connection>(core, std::move(transport), text_of(endpoint.address()));
+      if (core->admit(connection))
+        core->post(*connection, [connection] { connection->start(); });
+      else if (core->setup.refused)
+        core->setup.refused(0, connection->peer(), "too many connections");
+    } catch (const std::exception& error) {
+      core::log(core->setup.log, core::LogLevel::kWarning,
+                fmt::format("a connection was not accepted: {}", error.what()));
+    }
+  }
+
+  std::shared_ptr<asio::ssl::context> tls() {
+    const std::lock_guard lock(tls_mutex);
+    return tls_context;
+  }
+
+  void load_certificate() {
+    const ServerSetup& setup = core->setup;
+    if (setup.certificate.empty()) return;
+    auto context = make_tls_context(setup.certificate, setup.private_key);
+    const std::lock_guard lock(tls_mutex);
+    tls_context = std::move(context);
+  }
+
+  void stop_accepting() {
+    core->draining = true;
+    asio::post(strand, [this] {
+      for (const auto& listener : listeners) {
+        SystemError ignored;
+        listener->acceptor.close(ignored);
+        listener->pause.cancel(ignored);
+      }
+    });
+  }
+
+  bool wait_until_empty(std::chrono::steady_clock::time_point end, bool hasty) {
+    std::unique_lock lock(core->mutex);
+    core->removed.wait_until(lock, end, [&] { return core->connections.empty() || (!hasty && hurried); });
+    return core->connections.empty();
+  }
+
+  std::shared_ptr<ServerCore> core;
+  asio::executor_work_guard<asio::io_context::executor_type> work;
+  asio::any_io_executor strand;  // of the listeners
+  std::vector<std::unique_ptr<Listener>> listeners;
+  int bound_port = 0;
+  std::mutex tls_mutex;
+  std::shared_ptr<asio::ssl::context> tls_context;
+  bool hurried = false;  // under the core's mutex
+  std::vector<std::thread> threads;
+};
+
+HttpServer::HttpServer(ServerSetup setup, Handler handler)
+    : impl_(std::make_unique<Impl>(std::move(setup), std::move(handler))) {
+  impl_->load_certificate();
+  impl_->bind();
+}
+
+HttpServer::~HttpServer() {
+  impl_->stop_accepting();
+  for (const auto& connection : impl_->core->all())
+    impl_->core->post(*connection, [connection] { connection->close(); });
+  impl_->work.reset();
+  for (std::thread& thread : impl_->threads) thread.join();
+  // What is left if it was never started.
+  impl_->core->io.restart();
+  impl_->core->io.poll();
+  {
+    const std::lock_guard lock(impl_->core->mutex);
+    impl_->core->ended = true;
+  }
+  impl_->core->io.restart();
+  impl_->core->io.poll();
+}
+
+void HttpServer::start() {
+  asio::post(impl_->strand, [impl = impl_.get()] {
+    for (const auto& listener : impl->listeners) impl->accept(*listener);
+  });
+  for (int i = 0; i < impl_->core->setup.threads; ++i)
+    impl_->threads.emplace_back([core = impl_->core] { core->io.run(); });
+}
+
+int HttpServer::port() const noexcept {
+  return impl_->bound_port;
+}
+
+std::vector<std::string> HttpServer::urls() const {
+  std::vector<std::string> urls;
+  for (const auto& listener : impl_->listeners)
+    urls.push_back(fmt::format("{}://{}:{}", impl_->core->setup.certificate.empty() ? "http" : "https",
+                               host_of_url(listener->acceptor.local_endpoint().address()), impl_->bound_port));
+  return urls;
+}
+
+void HttpServer::reload_certificate() {
+  impl_->load_certificate();
+}
+
+bool HttpServer::drain(std::chrono::milliseconds bound) {
+  const auto start = std::chrono::steady_clock::now();
+  impl_->stop_accepting();
+  for (const auto& connection : impl_->core->all())
+    impl_->core->post(*connection, [connection] { connection->drain(); });
+  if (impl_->wait_until_empty(start + bound, false)) return true;
+  for (const auto& connection : impl_->core->all())
+    impl_->core->post(*connection, [connection] { connection->hurry(); });
+  const auto last = std::chrono::duration_cast<std::chrono::milliseconds>(impl_->core->setup.limits.last_time);
+  impl_->wait_until_empty(std::chrono::steady_clock::now() + last, true);
+  return false;
+}
+
+void HttpServer::hurry() noexcept {
+  {
+    const std::lock_guard lock(impl_->core->mutex);
+    impl_->hurried = true;
+  }
+  impl_->core->removed.notify_all();
+}
+
+std::size_t HttpServer::connections() const noexcept {
+  const std::lock_guard lock(impl_->core->mutex);
+  return impl_->core->connections.size();
+}
+
+std::size_t HttpServer::requests_in_flight() const noexcept {
+  return impl_->core->in_flight;
+}
+
+std::size_t HttpServer::buffered_bytes() const noexcept {
+  return impl_->core->buffered;
+}
+
+}  // namespace dragoman::server::http

@@ -1,0 +1,231 @@
+#include "request_parser.h"
+
+#include "target.h"
+
+#include <algorithm>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/core/string.hpp>
+#include <boost/beast/http/basic_parser.hpp>
+
+namespace dragoman::server::http {
+namespace {
+
+namespace beast = boost::beast;
+using beast::error_code;
+
+/// A chunk's head, or the fields after the last chunk.
+constexpr std::size_t kMaxBetweenChunks = 8192;
+
+constexpr std::string_view kEndOfHead = "\r\n\r\n";
+
+std::string_view view(beast::string_view text) {
+  return {text.data(), text.size()};
+}
+
+/// Returns why the bytes of a head are refused, or "". Bare line feeds and folded fields are read in different ways by
+/// different servers.
+std::string_view problem_of_head(std::string_view head) {
+  for (std::size_t i = 0; i < head.size(); ++i) {
+    const auto c = static_cast<unsigned char>(head[i]);
+    if (c == '\r') {
+      if (head[i + 1] != '\n') return "the head has a carriage return that ends no line";  // it ends in \r\n
+    } else if (c == '\n') {
+      if (i == 0 || head[i - 1] != '\r') return "the head has a line that does not end in CR LF";
+      if (i + 1 < head.size() && (head[i + 1] == ' ' || head[i + 1] == '\t'))
+        return "the head has a folded field; write it in one line";
+    } else if ((c < 0x20 && c != '\t') || c == 0x7f) {
+      return "the head has a control character";
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+/// The request that Beast's parser reports.
+class RequestParser::Beast final : public beast::http::basic_parser<true> {
+ public:
+  explicit Beast(const Bounds& limits) : bounds(limits) {
+    header_limit(static_cast<std::uint32_t>(bounds.head_bytes + kEndOfHead.size()));
+    body_limit(boost::none);  // on_part() counts
+  }
+
+  Bounds bounds;
+  Request request;
+  int version = 11;
+  int status = 0;  ///< of a refusal
+  std::string reason;
+  std::size_t lengths = 0, encodings = 0, hosts = 0;
+  std::size_t field_count = 0;
+  bool head_done = false;
+
+  void refuse(int code, std::string_view why, error_code& error) {
+    status = code;
+    reason = why;
+    error = beast::http::error::bad_value;
+  }
+
+ private:
+  void on_request_impl(beast::http::verb /*known*/, beast::string_view method, beast::string_view target,
+                       int http_version, error_code& error) override {
+    version = http_version;
+    request.method = view(method);
+    if (version != 10 && version != 11) {
+      refuse(505, "this server speaks HTTP/1.1 and HTTP/1.0", error);
+      return;
+    }
+    Target parsed = http::parse_target(view(target));  // Beast has a function of this name
+    if (!parsed.problem.empty()) {
+      refuse(400, parsed.problem, error);
+      return;
+    }
+    request.path = std::move(parsed.path);
+    request.query = std::move(parsed.query);
+  }
+  void on_response_impl(int, beast::string_view, int, error_code&) override {}
+  void on_field_impl(beast::http::field known, beast::string_view name, beast::string_view value,
+                     error_code& error) override {
+    if (head_done) return;  // a field after the last chunk must not change what was decided by the head
+    if (++field_count > bounds.head_fields) {
+      refuse(431, "the request has too many header fields", error);
+      return;
+    }
+    if (known == beast::http::field::content_length) {
+      ++lengths;
+      if (!std::ranges::all_of(view(value), [](char c) { return c >= '0' && c <= '9'; }) || value.empty())
+        refuse(400, "Content-Length is not a number", error);
+    } else if (known == beast::http::field::transfer_encoding) {
+      ++encodings;
+      if (!beast::iequals(value, "chunked")) refuse(400, "Transfer-Encoding must be chunked", error);
+    } else if (known == beast::http::field::host) {
+      ++hosts;
+    }
+    request.headers.add(std::string(view(name)), std::string(view(value)));
+  }
+  void on_header_impl(error_code& error) override {
+    head_done = true;
+    if (lengths + encodings > 1)
+      refuse(400, "the length of the body is stated more than once", error);
+    else if (encodings != 0 && version == 10)
+      refuse(400, "a request of HTTP/1.0 has no Transfer-Encoding", error);
+    else if (hosts > 1 || (hosts == 0 && version == 11))
+      refuse(400, "a request has exactly one field Host", error);
+    else if (const auto length = content_length(); length && *length > bounds.body_bytes)
+      refuse_body(error);
+  }
+  void on_body_init_impl(const boost::optional<std::uint64_t>& /*length*/, error_code& /*error*/) override {}
+  std::size_t on_body_impl(beast::string_view part, error_code& error) override { return on_part(part, error); }
+  void on_chunk_header_impl(std::uint64_t size, beast::string_view /*extensions*/, error_code& error) override {
+    if (size > bounds.body_bytes - request.body.size()) refuse_body(error);
+  }
+  std::size_t on_chunk_body_impl(std::uint64_t /*rest*/, beast::string_view part, error_code& error) override {
+    return on_part(part, error);
+  }
+  void on_finish_impl(error_code& /*error*/) override {}
+
+  std::size_t on_part(beast::string_view part, error_code& error) {
+    if (part.size() > bounds.body_bytes - request.body.size()) {
+      refuse_body(error);
+      return 0;
+    }
+    request.body.append(part.data(), part.size());
+    return part.size();
+  }
+  void refuse_body(error_code& error) {
+    refuse(413, "the body has more than " + std::to_string(bounds.body_bytes) + " bytes; send less at a time", error);
+  }
+};
+
+RequestParser::RequestParser(const Bounds& bounds) : bounds_(bounds), beast_(std::make_unique<Beast>(bounds)) {}
+RequestParser::~RequestParser() = default;
+
+std::size_t RequestParser::put(std::string_view input) {
+  switch (state_) {
+    case State::kHead:
+      return put_head(input);
+    case State::kBody:
+      return put_body(input);
+    default:
+      return 0;
+  }
+}
+
+std::size_t RequestParser::put_head(std::string_view input) {
+  // Some clients send an empty line after a body (RFC 9112, section 2.2).
+  const std::size_t skipped = input.starts_with("\r\n") ? 2 : 0;
+  const std::size_t end = input.find(kEndOfHead, std::max(skipped, searched_));
+  const bool complete = end != std::string_view::npos;
+  if ((complete ? end : input.size()) - skipped > bounds_.head_bytes) {
+    const bool in_first_line = input.substr(skipped, bounds_.head_bytes).find('\n') == std::string_view::npos;
+    fail(in_first_line ? 414 : 431,
+         in_first_line ? "the URL is too long; send the text in the body" : "the header fields are too long");
+    return 0;
+  }
+  if (!complete) {
+    searched_ = input.size() - std::min(input.size(), kEndOfHead.size() - 1);
+    return 0;
+  }
+  const std::string_view head = input.substr(skipped, end + kEndOfHead.size() - skipped);
+  if (const std::string_view problem = problem_of_head(head); !problem.empty()) {
+    fail(400, problem);
+    return 0;
+  }
+  error_code error;
+  const std::size_t consumed = beast_->put(boost::asio::buffer(head.data(), head.size()), error);
+  if (error || consumed != head.size()) {
+    fail(beast_->status == 0 ? 400 : beast_->status,
+         beast_->reason.empty() ? "the head of the request is malformed: " + error.message() : beast_->reason);
+    return 0;
+  }
+  const std::string_view expectation = beast_->request.headers.get("Expect");
+  if (!expectation.empty() && !beast::iequals({expectation.data(), expectation.size()}, "100-continue")) {
+    fail(417, "the server knows no other expectation than 100-continue");
+    return 0;
+  }
+  expects_continue_ = !expectation.empty() && !is_http_1_0();
+  state_ = beast_->is_done() ? State::kDone : State::kBody;
+  beast_->eager(true);
+  return skipped + head.size();
+}
+
+std::size_t RequestParser::put_body(std::string_view input) {
+  if (input.empty()) return 0;
+  error_code error;
+  const std::size_t consumed = beast_->put(boost::asio::buffer(input.data(), input.size()), error);
+  const bool waits = error == beast::http::error::need_more;
+  if (error && !waits) {
+    fail(beast_->status == 0 ? 400 : beast_->status,
+         beast_->reason.empty() ? "the body of the request is malformed: " + error.message() : beast_->reason);
+    return consumed;
+  }
+  if (beast_->is_done())
+    state_ = State::kDone;
+  else if (waits && input.size() - consumed > kMaxBetweenChunks)
+    fail(400, "the body of the request has too much between its chunks");
+  return consumed;
+}
+
+void RequestParser::fail(int status, std::string_view reason) {
+  state_ = State::kFailed;
+  status_ = status;
+  reason_ = reason;
+}
+
+bool RequestParser::keeps_alive() const noexcept {
+  return state_ == State::kDone && beast_->keep_alive();
+}
+
+bool RequestParser::is_http_1_0() const noexcept {
+  return beast_->version == 10;
+}
+
+std::size_t RequestParser::body_size() const noexcept {
+  return beast_->request.body.size();
+}
+
+Request RequestParser::take() {
+  return std::move(beast_->request);
+}
+
+}  // namespace dragoman::server::http

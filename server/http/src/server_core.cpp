@@ -1,0 +1,75 @@
+#include "server_core.h"
+
+#include "connection.h"
+
+#include <algorithm>
+
+#include <boost/asio/post.hpp>
+
+namespace dragoman::server::http {
+
+void ServerCore::post(Connection& connection, std::function<void()> task) {
+  // Under the lock, so that no task comes after the last one has been run: it would keep the connection, and the
+  // connection the core, for ever.
+  const std::lock_guard lock(mutex);
+  if (!ended) boost::asio::post(connection.executor(), std::move(task));
+}
+
+bool ServerCore::admit(const std::shared_ptr<Connection>& connection) {
+  const Limits& limits = setup.limits;
+  std::shared_ptr<Connection> evicted;
+  {
+    const std::lock_guard lock(mutex);
+    std::size_t& of_address = per_address[connection->peer()];
+    if (limits.connections_per_address != 0 && of_address >= limits.connections_per_address &&
+        !trusts(connection->peer()))
+      return false;
+    if (connections.size() >= limits.connections) {
+      // The destructor of a connection waits for the lock, so the pointers are valid. Not so lock(): its result could be
+      // the last reference.
+      auto oldest = connections.end();
+      auto oldest_since = Connection::Clock::time_point::max();
+      for (auto each = connections.begin(); each != connections.end(); ++each)
+        if (const auto since = each->first->idle_since(); since && *since < oldest_since) {
+          oldest = each;
+          oldest_since = *since;
+        }
+      if (oldest == connections.end()) {
+        if (of_address == 0) per_address.erase(connection->peer());
+        return false;
+      }
+      evicted = oldest->second.lock();
+    }
+    ++of_address;
+    connections.emplace(connection.get(), connection);
+  }
+  if (evicted) {
+    remove(*evicted);  // now, so that the next one does not choose it again
+    post(*evicted, [evicted] { evicted->close(); });
+  }
+  return true;
+}
+
+void ServerCore::remove(Connection& connection) noexcept {
+  {
+    const std::lock_guard lock(mutex);
+    if (connections.erase(&connection) == 0) return;
+    const auto found = per_address.find(connection.peer());
+    if (found != per_address.end() && --found->second == 0) per_address.erase(found);
+  }
+  removed.notify_all();
+}
+
+std::vector<std::shared_ptr<Connection>> ServerCore::all() {
+  std::vector<std::shared_ptr<Connection>> found;
+  const std::lock_guard lock(mutex);
+  for (const auto& [address, weak] : connections)
+    if (auto connection = weak.lock()) found.push_back(std::move(connection));
+  return found;
+}
+
+bool ServerCore::trusts(std::string_view address) const {
+  return std::ranges::find(setup.trusted_proxies, address) != setup.trusted_proxies.end();
+}
+
+}  // namespace dragoman::server::http
