@@ -48,7 +48,7 @@ std::string_view Request::query_value(std::string_view name) const noexcept {
 }
 
 Response json_response(int status, std::string json) {
-  return {.status = status, .headers = {}, .content_type = "application/json", .body = std::move(json)};
+  return {.status = status, .content_type = "application/json", .body = std::move(json)};
 }
 
 Response error_response(int status, std::string_view message) {

@@ -3,6 +3,7 @@
 #include "target.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/core/string.hpp>
@@ -48,7 +49,8 @@ class RequestParser::Beast final : public beast::http::basic_parser<true> {
  public:
   explicit Beast(const Bounds& limits) : bounds(limits) {
     header_limit(static_cast<std::uint32_t>(bounds.head_bytes + kEndOfHead.size()));
-    body_limit(boost::none);  // on_part() counts
+    // on_part() counts. Not boost::none, which refuses every body in Boost 1.74.
+    body_limit(std::numeric_limits<std::uint64_t>::max());
   }
 
   Bounds bounds;
@@ -71,10 +73,6 @@ class RequestParser::Beast final : public beast::http::basic_parser<true> {
                        int http_version, error_code& error) override {
     version = http_version;
     request.method = view(method);
-    if (version != 10 && version != 11) {
-      refuse(505, "this server speaks HTTP/1.1 and HTTP/1.0", error);
-      return;
-    }
     Target parsed = http::parse_target(view(target));  // Beast has a function of this name
     if (!parsed.problem.empty()) {
       refuse(400, parsed.problem, error);

@@ -11,7 +11,7 @@ namespace dragoman::server::http {
 
 /// How the end of a body is found.
 struct Framing {
-  std::optional<std::uint64_t> length;  ///< Content-Length
+  std::optional<std::uint64_t> length = {};  ///< Content-Length
   bool chunked = false;
   bool keeps_alive = true;
 };

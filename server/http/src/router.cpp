@@ -71,7 +71,7 @@ void Router::serve(Request request, Reply reply) const {
   }
   const std::string allowed = fmt::format("{}", fmt::join(match.allowed, ", "));
   Response response = request.method == "OPTIONS"
-                          ? Response{.status = 204, .headers = {}, .content_type = {}, .body = {}}
+                          ? Response{.status = 204}
                           : error_response(405, fmt::format("{} is not a method of '{}'; use {}", request.method,
                                                             request.path, allowed));
   response.headers.set("Allow", allowed);

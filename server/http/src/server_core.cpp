@@ -25,8 +25,8 @@ bool ServerCore::admit(const std::shared_ptr<Connection>& connection) {
         !trusts(connection->peer()))
       return false;
     if (connections.size() >= limits.connections) {
-      // The destructor of a connection waits for the lock, so the pointers are valid. Not so lock(): its result could be
-      // the last reference.
+      // The destructor of a connection waits for the lock, so the pointers are valid. A result of lock() could be the
+      // last reference, and its destructor would wait for ever.
       auto oldest = connections.end();
       auto oldest_since = Connection::Clock::time_point::max();
       for (auto each = connections.begin(); each != connections.end(); ++each)

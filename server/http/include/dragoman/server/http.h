@@ -66,9 +66,9 @@ struct Request {
 /// A whole answer. The server adds Date, Content-Length and Connection.
 struct Response {
   int status = 200;
-  Headers headers;
-  std::string content_type;  ///< empty: none is sent
-  std::string body;
+  Headers headers = {};
+  std::string content_type = {};  ///< empty: none is sent
+  std::string body = {};
 };
 
 /// Returns an answer whose body is this JSON text.

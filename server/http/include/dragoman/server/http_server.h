@@ -42,16 +42,16 @@ struct ServerSetup {
   std::string host = "127.0.0.1";  ///< a name or an address; each of its addresses is bound
   int port = 0;                    ///< 0: any free port
   int threads = 2;                 ///< that read, write and call the handler
-  Limits limits;
-  std::string certificate;  ///< PEM file with the chain; empty: no TLS
-  std::string private_key;  ///< PEM file
+  Limits limits = {};
+  std::string certificate = {};  ///< PEM file with the chain; empty: no TLS
+  std::string private_key = {};  ///< PEM file
   /// Addresses of reverse proxies. The last address in X-Forwarded-For that is none of them is the client's. The limit
   /// of connections per address does not hold for them.
-  std::vector<std::string> trusted_proxies;
+  std::vector<std::string> trusted_proxies = {};
   /// Called for requests that were answered before a handler saw them (malformed, too large, too slow) and for closed
   /// connections (status 0). Must be quick and must not throw.
-  std::function<void(int status, std::string_view peer, std::string_view reason)> refused;
-  core::LogSink log;
+  std::function<void(int status, std::string_view peer, std::string_view reason)> refused = {};
+  core::LogSink log = {};
 };
 
 /// An HTTP/1.1 server. It reads requests within its limits, calls the handler, and writes the answers in the order of

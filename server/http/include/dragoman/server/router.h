@@ -21,7 +21,7 @@ struct Refusal {
   };
   Cause cause = Cause::kMissingKey;
   int status = 401;
-  std::string reason;                   ///< a sentence: the reason and the remedy
+  std::string reason = {};              ///< a sentence: the reason and the remedy
   std::chrono::seconds retry_after{0};  ///< 0: not stated
 };
 
@@ -33,18 +33,18 @@ enum class Access {
 
 /// A path of the server and what is done with it.
 struct Route {
-  std::string method;  ///< "GET" serves HEAD, too
+  std::string method = {};  ///< "GET" serves HEAD, too
   /// A path. Its last segment may be `{name}`, which matches one segment: "/download_file/{name}".
-  std::string pattern;
-  Handler handler;
+  std::string pattern = {};
+  Handler handler = {};
 
   // How a dialect deals with callers. The defaults suit an interface of one's own.
   Access access = Access::kKey;
   /// Finds the caller's key in a request. Default: `Authorization: Bearer KEY`, and the field `X-API-Key`.
-  std::function<std::string(const Request&)> find_key;
+  std::function<std::string(const Request&)> find_key = {};
   /// Words a refusal; status and Retry-After are set afterwards if the answer has none. Default: {"error": reason}. A
   /// dialect may answer another status than the refusal's.
-  std::function<Response(const Request&, const Refusal&)> refuse;
+  std::function<Response(const Request&, const Refusal&)> refuse = {};
 };
 
 /// The routes of a server. Thread-safe after the last add().
