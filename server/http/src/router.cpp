@@ -13,12 +13,14 @@ constexpr std::string_view kParameter = "{name}";
 
 /// Returns whether the path is one of the pattern's, and what its parameter matched.
 bool matches(std::string_view pattern, std::string_view path, std::string& parameter) {
-  if (!pattern.ends_with(kParameter)) return pattern == path;
-  pattern.remove_suffix(kParameter.size());
-  if (!path.starts_with(pattern)) return false;
-  const std::string_view rest = path.substr(pattern.size());
-  if (rest.empty() || rest.find('/') != std::string_view::npos) return false;
-  parameter = rest;
+  const std::size_t place = pattern.find(kParameter);
+  if (place == std::string_view::npos) return pattern == path;
+  const std::string_view before = pattern.substr(0, place);
+  const std::string_view after = pattern.substr(place + kParameter.size());
+  if (path.size() <= before.size() + after.size() || !path.starts_with(before) || !path.ends_with(after)) return false;
+  const std::string_view value = path.substr(before.size(), path.size() - before.size() - after.size());
+  if (value.find('/') != std::string_view::npos) return false;
+  parameter = value;
   return true;
 }
 
@@ -26,11 +28,11 @@ bool matches(std::string_view pattern, std::string_view path, std::string& param
 
 void Router::add(Route route) {
   const std::string_view pattern = route.pattern;
-  const std::string_view fixed =
-      pattern.substr(0, pattern.size() - (pattern.ends_with(kParameter) ? kParameter.size() : 0));
-  core::require(fixed.starts_with('/') && fixed.find_first_of("{}?#") == std::string_view::npos,
-                core::ErrorCode::kInvalidArgument,
-                "route '{}': a pattern begins with '/', and only its last segment may be {}", pattern, kParameter);
+  std::string fixed(pattern);
+  if (const std::size_t place = fixed.find("/{name}"); place != std::string::npos) fixed.erase(place, 7);
+  core::require(pattern.starts_with('/') && fixed.find_first_of("{}?#") == std::string::npos,
+                core::ErrorCode::kInvalidArgument, "route '{}': a pattern begins with '/', and one segment may be {}",
+                pattern, kParameter);
   for (const Route& other : routes_)
     core::require(other.method != route.method || other.pattern != route.pattern, core::ErrorCode::kInvalidArgument,
                   "route '{} {}' is there twice", route.method, route.pattern);
@@ -47,7 +49,7 @@ Router::Match Router::find(std::string_view method, std::string_view path) const
     match.allowed.push_back(route.method);
     if (route.method == "GET") match.allowed.emplace_back("HEAD");
     if (route.method != wanted || exact) continue;
-    exact = !route.pattern.ends_with(kParameter);
+    exact = route.pattern.find(kParameter) == std::string::npos;
     match.route = &route;
     match.parameter = std::move(parameter);
   }

@@ -34,7 +34,7 @@ enum class Access {
 /// A path of the server and what is done with it.
 struct Route {
   std::string method = {};  ///< "GET" serves HEAD, too
-  /// A path. Its last segment may be `{name}`, which matches one segment: "/download_file/{name}".
+  /// A path. One of its segments may be `{name}`, which matches any segment: "/download_file/{name}".
   std::string pattern = {};
   Handler handler = {};
 
