@@ -1,0 +1,57 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <dragoman/server/http_server.h>
+#include <dragoman/server/metrics.h>
+#include <dragoman/server/router.h>
+#include <dragoman/server/server_options.h>
+
+namespace dragoman::server {
+
+/// What an Operation needs from the program.
+struct OperationHooks {
+  /// Receives each line of the log, without its line feed. Called from any thread, and must not block. Called for as
+  /// long as there are replies, which may outlive the operation.
+  std::function<void(std::string line)> log_line{};
+  /// Loads models, keys and certificate again and calls `done` with the reason if that failed, or with "". Must not
+  /// block. Empty: POST /admin/reload is not offered.
+  std::function<void(std::function<void(std::string problem)> done)> reload{};
+};
+
+/// What stands before every handler of a server: keys and limits, CORS, log and metrics. Thread-safe; add routes and
+/// metrics before the first request.
+///
+///     Operation operation(options, {});
+///     add_dialects(operation.router(), service, {});
+///     operation.finish_routes();
+///     http::HttpServer server(operation.setup(), operation.handler());
+class Operation {
+ public:
+  /// Reads the file of keys. Throws Error{kIo or kBadInput}.
+  Operation(const ServerOptions& options, OperationHooks hooks);
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+  ~Operation();
+
+  http::Router& router() noexcept;
+  Metrics& metrics() noexcept;
+  /// Adds /metrics, /admin/reload and, if no dialect has it, /health.
+  void finish_routes();
+
+  /// Returns the setup of a server with these options. The operation must outlive the server.
+  http::ServerSetup setup();
+  http::Handler handler();
+
+  /// Reads the keys again. If it throws, the old ones stay.
+  void reload_keys();
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace dragoman::server
