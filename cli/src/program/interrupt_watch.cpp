@@ -48,12 +48,26 @@ int InterruptWatch::next_signal() const {
   return limited ? sigtimedwait(&signals_, nullptr, &kPatience) : sigwaitinfo(&signals_, nullptr);
 }
 
+void InterruptWatch::on_hangup(std::function<void()> action) {
+  const std::lock_guard lock(hangup_mutex_);
+  hangup_ = std::move(action);
+}
+
+/// Returns whether there is an action for SIGHUP, which it calls.
+bool InterruptWatch::handle_hangup() {
+  const std::lock_guard lock(hangup_mutex_);
+  if (!hangup_) return false;
+  hangup_();
+  return true;
+}
+
 void InterruptWatch::watch(const std::stop_token& done) {
   for (;;) {
     const int signal = next_signal();
     const int error = errno;
     if (done.stop_requested()) return;
     if (signal < 0 && error == EAGAIN && !waits_for_work_) end_now();
+    if (signal == SIGHUP && handle_hangup()) continue;
     if (signal > 0 && signal != kWake && !stop_.request_stop()) ::_exit(128 + signal);
   }
 }

@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <csignal>
+#include <functional>
+#include <mutex>
 #include <stop_token>
 #include <thread>
 
@@ -29,14 +31,20 @@ class InterruptWatch {
   /// From this call on, the work may take any time to stop. Otherwise the program ends two seconds after the first
   /// signal.
   void wait_for_work() noexcept { waits_for_work_ = true; }
+  /// From this call on, SIGHUP calls `action` instead of requesting a stop. It is called by the thread that waits for
+  /// signals, so it must be quick. An empty function restores the stop request.
+  void on_hangup(std::function<void()> action);
 
  private:
   static constexpr int kWake = SIGUSR2;
 
   void watch(const std::stop_token& done);
   int next_signal() const;
+  bool handle_hangup();
 
   std::atomic<bool> waits_for_work_{false};
+  std::mutex hangup_mutex_;
+  std::function<void()> hangup_;
   sigset_t signals_{};
   std::stop_source stop_;
   std::jthread watcher_;  // last: joined while the others live
