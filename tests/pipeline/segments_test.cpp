@@ -1,5 +1,5 @@
 #include "error_message.h"
-#include "text/sentence_splitter.h"
+#include "pipeline/sentence_splitter.h"
 #include "tiny_model.h"
 #include "translation/token_segments.h"
 

@@ -1,6 +1,7 @@
 #include "no_more_threads.h"
 #include "tiny_model.h"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <future>
@@ -131,6 +132,27 @@ struct ToldOfRecord {
     };
   }
 };
+
+TEST_F(TranslateServiceTest, ASessionDoesNotWaitForTheRecordsOfAnother) {
+  constexpr int kMany = 400;
+  Translator translator(Model(model_.path(), host_, {.threads = 1}), {});
+  std::atomic<int> done = 0;
+  std::promise<int> done_before;
+  {
+    Translator::Session many(translator);
+    Translator::Session one(translator);
+    const auto record = [](std::uint64_t line) {
+      Record made;
+      made.line = line;
+      made.text = "the cat sat on the mat";
+      return made;
+    };
+    for (int i = 0; i < kMany; ++i) many.submit(record(1), {}, [&](TranslatedRecord) { ++done; });
+    one.submit(record(2), {}, [&](TranslatedRecord) { done_before.set_value(done); });
+    EXPECT_LT(done_before.get_future().get(), kMany - 50);
+  }
+  EXPECT_EQ(done, kMany) << "a session that ends has called every callback";
+}
 
 TEST_F(TranslateServiceTest, WhatIsToldOfARecordOnTheWayIsWhatItsTextBeginsWith) {
   for (const auto& [strategy, replaces_unknown] :

@@ -1,4 +1,4 @@
-#include "sentence_splitter.h"
+#include "pipeline/sentence_splitter.h"
 
 #include <unicode/brkiter.h>
 #include <unicode/utext.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sentence_splitter.h"
+#include "pipeline/sentence_splitter.h"
 
 #include <memory>
 #include <mutex>

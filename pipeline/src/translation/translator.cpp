@@ -86,6 +86,15 @@ void Translator::submit(Record record, RecordOptions options, Done done) {
   impl_->records.submit(impl_->client, std::move(record), impl_->completed(std::move(options)), std::move(done));
 }
 
+Translator::Session::Session(Translator& translator)
+    : translator_(translator), client_(std::make_unique<engine::Client>(translator.impl_->model.engine())) {}
+Translator::Session::~Session() = default;
+
+void Translator::Session::submit(Record record, RecordOptions options, Done done) {
+  const Impl& impl = *translator_.impl_;
+  impl.records.submit(*client_, std::move(record), impl.completed(std::move(options)), std::move(done));
+}
+
 namespace {
 
 /// Submits the record, and fulfils a promise with `result_of(result)`.

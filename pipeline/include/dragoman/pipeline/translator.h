@@ -15,6 +15,10 @@
 #include <dragoman/pipeline/translate_service.h>
 #include <dragoman/plugins/load_model.h>
 
+namespace dragoman::engine {
+class Client;
+}
+
 namespace dragoman::pipeline {
 
 /// Translates texts and records. Programs that embed Dragoman may use the smaller interface in dragoman.h.
@@ -53,6 +57,26 @@ class Translator {
   /// too, so that each request can be observed and cancelled.
   std::future<Record> submit(Record record, RecordOptions options = {});
   std::future<std::string> submit(std::string_view text, RecordOptions options = {});
+
+  /// A queue of its own in the engine. Sessions with waiting records take turns, one sentence at a time, so a session
+  /// with thousands of records does not delay the others. Records of all sessions share the workers' steps. Thread-safe.
+  class Session {
+   public:
+    /// The translator must outlive the session.
+    explicit Session(Translator& translator);
+    /// Ends everything in flight with Error{kInterrupted}, and waits for its callbacks. A callback must therefore not
+    /// own the session.
+    ~Session();
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    /// As Translator::submit(). Blocks only while the records in flight of this session hold megabytes.
+    void submit(Record record, RecordOptions options, Done done);
+
+   private:
+    Translator& translator_;
+    std::unique_ptr<engine::Client> client_;
+  };
 
  private:
   struct Impl;
