@@ -1,0 +1,52 @@
+#pragma once
+
+#include "pipeline/sentence_splitter.h"
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dragoman::server {
+
+/// A sentence of a text.
+struct Segment {
+  std::string before{};  ///< the text between the previous sentence and this one, as the translation has it
+  std::string text{};
+};
+
+/// Returns a splitter for a language, for use by one thread. A language that ICU does not know has the rules of English.
+std::shared_ptr<pipeline::SentenceSplitter> make_splitter(const std::string& language);
+
+/// Cuts a text into sentences, line by line as they are requested, so that a long text does not hold up others. White
+/// space between them is kept. One thread at a time.
+class TextCutter {
+ public:
+  /// A longer sentence is cut at a space.
+  static constexpr std::size_t kMaxBytesOfSentence = 4000;
+
+  /// A text that is not to be cut is one segment. `spaced`: whether sentences of the translation have spaces between
+  /// them.
+  TextCutter(std::string text, bool cut, bool spaced, std::shared_ptr<pipeline::SentenceSplitter> splitter);
+
+  /// Returns the next sentence. nullopt at the end.
+  std::optional<Segment> next();
+  /// Returns the text after the last sentence. Valid at the end.
+  const std::string& after() const noexcept { return before_; }
+
+ private:
+  void cut_line(std::string_view line);
+  void add(std::string_view sentence);
+
+  std::string text_;
+  bool cut_;
+  bool spaced_;
+  std::shared_ptr<pipeline::SentenceSplitter> splitter_;
+  std::size_t at_ = 0;   ///< of the next line
+  std::string before_;   ///< of the next sentence
+  std::deque<Segment> ready_;
+};
+
+}  // namespace dragoman::server
