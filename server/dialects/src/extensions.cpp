@@ -1,0 +1,48 @@
+#include "extensions.h"
+
+#include <utility>
+
+namespace dragoman::server {
+namespace {
+
+http::Response word_error(const Problem& problem) {
+  return error_object(problem);
+}
+
+std::string find_extension_key(const http::Request& request) {
+  if (const std::string_view token = request.query_value("token"); !token.empty()) return std::string(token);
+  if (const std::string_view key = request.headers.get("KEY"); !key.empty()) return std::string(key);
+  std::string_view authorization = request.headers.get("Authorization");
+  constexpr std::string_view kBearer = "Bearer ";
+  if (authorization.starts_with(kBearer)) authorization.remove_prefix(kBearer.size());
+  return std::string(authorization);
+}
+
+}  // namespace
+
+TranslateRequest extension_request(const http::Request& request, const DialectOptions& options,
+                                   std::vector<std::string> texts, const std::string& source,
+                                   const std::string& target) {
+  if (target.empty()) throw BadRequest("the target language is missing");
+  check_limits(texts, request, options);
+  TranslateRequest translate;
+  translate.texts = std::move(texts);
+  translate.source = source.empty() ? "auto" : lower_case(source);
+  translate.target = lower_case(target);
+  translate.stop = request.gone;
+  return translate;
+}
+
+std::string source_of(const TranslatedText& text, const std::string& named) {
+  return text.detected ? text.detected->language : named;
+}
+
+void add_extension_route(http::Router& router, const std::string& pattern,
+                         std::function<void(http::Request&, http::Reply&)> body) {
+  http::Route made = route("POST", pattern, guarded(word_error, std::move(body)));
+  made.find_key = find_extension_key;
+  made.refuse = refuse_by(word_error);
+  router.add(std::move(made));
+}
+
+}  // namespace dragoman::server

@@ -1,0 +1,166 @@
+#include "parameters.h"
+
+#include "multipart.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <dragoman/core/utf8.h>
+#include <dragoman/core/white_space.h>
+
+namespace dragoman::server {
+namespace {
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+/// Decodes a name or a value of a form. A '%' that begins no escape stays.
+std::string decoded(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool escape = text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 &&
+                        hex_digit(text[i + 2]) >= 0;
+    if (escape) {
+      result += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
+      i += 2;
+    } else {
+      result += text[i] == '+' ? ' ' : text[i];
+    }
+  }
+  core::replace_invalid_utf8(result);
+  return result;
+}
+
+/// Returns the number of values in JSON text, if it is well-formed; an upper bound in any case.
+std::size_t count_values(std::string_view text) {
+  std::size_t count = 1;
+  bool inside = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (inside && c == '\\') ++i;
+    else if (c == '"') inside = !inside;
+    else if (!inside && (c == ',' || c == '[' || c == '{')) ++count;
+  }
+  return count;
+}
+
+std::string media_type(std::string_view content_type) {
+  std::string type(core::trim_white_space(content_type.substr(0, content_type.find(';'))));
+  std::ranges::transform(type, type.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  return type;
+}
+
+}  // namespace
+
+core::Json parse_request_json(std::string_view text) {
+  if (count_values(text) > Parameters::kMaxJsonValues)
+    throw BadBody(fmt::format("the body has more than {} values; send it in parts", Parameters::kMaxJsonValues));
+  core::ParsedJson parsed = core::try_parse_json(text, core::EqualKeys::kLastCounts);
+  if (!parsed.problem.empty())
+    throw BadBody(fmt::format("the body is not valid JSON: byte {}: {}", parsed.position, parsed.problem));
+  return std::move(parsed.tree);
+}
+
+std::vector<std::pair<std::string, std::string>> parse_form(std::string_view text) {
+  std::vector<std::pair<std::string, std::string>> fields;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('&'), text.size());
+    const std::string_view field = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (field.empty()) continue;
+    if (fields.size() == Parameters::kMaxFields)
+      throw BadBody(fmt::format("the form has more than {} fields; send it in parts", Parameters::kMaxFields));
+    const std::size_t equals = field.find('=');
+    fields.emplace_back(decoded(field.substr(0, equals)),
+                        equals == std::string_view::npos ? std::string() : decoded(field.substr(equals + 1)));
+  }
+  return fields;
+}
+
+Parameters::Parameters(const http::Request& request) {
+  add_fields(request.query);
+  read_body(request);
+}
+
+void Parameters::read_body(const http::Request& request) {
+  const std::string_view body = request.body;
+  const std::string_view content_type = request.headers.get("Content-Type");
+  const std::string type = media_type(content_type);
+  if (type == "multipart/form-data") {
+    MultipartForm form = parse_multipart(content_type, body);
+    add_fields(std::move(form.fields));
+    files_ = std::move(form.files);
+    return;
+  }
+  const std::size_t start = core::leading_white_space(body);
+  if (start == body.size()) return;
+  if (type == "application/json" || type.ends_with("+json")) return read_json(body);
+  if (body[start] == '{') {
+    try {
+      return read_json(body);
+    } catch (const BadBody&) {
+      if (body.find('=') == std::string_view::npos) throw;
+    }
+  }
+  add_fields(parse_form(body));
+}
+
+void Parameters::read_json(std::string_view body) {
+  core::Json tree = parse_request_json(body);
+  if (!tree.is_object()) throw BadBody("the body must be a JSON object");
+  from_json_ = true;
+  for (auto& [key, value] : tree.items()) {
+    values_.erase(key);
+    values_[key] = std::move(value);
+  }
+}
+
+void Parameters::add_fields(std::vector<std::pair<std::string, std::string>> fields) {
+  std::vector<std::string> names;
+  std::map<std::string, std::vector<std::string>> by_name;
+  for (auto& [name, value] : fields) {
+    core::replace_invalid_utf8(name);
+    core::replace_invalid_utf8(value);
+    auto& values = by_name[name];
+    if (values.empty()) names.push_back(name);
+    values.push_back(std::move(value));
+  }
+  // An object of the JSON library finds keys one by one.
+  constexpr std::size_t kMaxNames = 200;
+  if (names.size() > kMaxNames) throw BadBody(fmt::format("the form has more than {} names", kMaxNames));
+  for (const std::string& name : names) {
+    std::vector<std::string>& values = by_name[name];
+    values_.erase(name);
+    values_[name] = values.size() == 1 ? core::Json(std::move(values.front())) : core::Json(std::move(values));
+  }
+}
+
+const core::Json& Parameters::get(const std::string& name) const {
+  static const core::Json absent;
+  const auto found = values_.find(name);
+  return found == values_.end() ? absent : *found;
+}
+
+std::string Parameters::text(const std::string& name) const {
+  const core::Json& value = get(name);
+  if (value.is_null()) return {};
+  if (!value.is_string()) throw BadRequest(fmt::format("{}: must be a text", name));
+  return value.get<std::string>();
+}
+
+bool Parameters::flag(const std::string& name) const {
+  const core::Json& value = get(name);
+  if (value.is_null() || value == false || value == 0 || value == "0" || value == "false" || value == "") return false;
+  if (value == true || value == 1 || value == "1" || value == "true") return true;
+  throw BadRequest(fmt::format("{}: must be true or false", name));
+}
+
+}  // namespace dragoman::server

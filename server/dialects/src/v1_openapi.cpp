@@ -1,0 +1,181 @@
+#include "v1_request.h"
+
+#include <string>
+#include <utility>
+
+#include <dragoman/core/error.h>
+#include <dragoman/decoding/option_table.h>
+
+namespace dragoman::server {
+namespace {
+
+using core::Json;
+
+const Json kText{{"type", "string"}};
+const Json kNumber{{"type", "number"}};
+
+Json list_of(const Json& items) {
+  return {{"type", "array"}, {"items", items}};
+}
+
+Json object(const Json& properties, const Json& required = Json::array()) {
+  Json schema{{"type", "object"}, {"properties", properties}};
+  if (!required.empty()) schema["required"] = required;
+  return schema;
+}
+
+Json reference(const std::string& name) {
+  return {{"$ref", "#/components/schemas/" + name}};
+}
+
+/// Returns the type that the values of an option have.
+Json type_of(const core::Option& option) {
+  const Json& fallback = option.fallback.get();
+  const auto named = [](const Json& value) -> Json {
+    if (value.is_boolean()) return "boolean";
+    if (value.is_number_integer()) return "integer";
+    if (value.is_number()) return "number";
+    if (value.is_array()) return "array";
+    if (value.is_object()) return "object";
+    return "string";
+  };
+  if (option.placeholder.empty()) return "boolean";
+  if (!fallback.is_null()) return named(fallback);
+  if (!option.parse) return "string";
+  try {
+    return named(option.parse("1"));
+  } catch (const core::Error&) {
+    return "string";
+  }
+}
+
+Json schema_of(const core::Option& option) {
+  Json schema{{"type", type_of(option)}, {"description", option.help}};
+  if (schema["type"] == "array") schema["items"] = Json::object();
+  if (!option.choices.empty()) schema["enum"] = option.choices;
+  if (!option.fallback.get().is_null()) schema["default"] = option.fallback.get();
+  return schema;
+}
+
+Json schema_of(const std::vector<core::Option>& options) {
+  Json properties = Json::object();
+  for (const core::Option& option : options) properties[option.name] = schema_of(option);
+  Json schema = object(properties);
+  schema["additionalProperties"] = false;
+  return schema;
+}
+
+Json request_schema(const TranslationService& service) {
+  Json schema = schema_of(v1_table().options());
+  Json& properties = schema["properties"];
+  Json sources = Json::array({"auto"});
+  Json targets = Json::array();
+  for (const Language& language : service.languages()) {
+    sources.push_back(language.code);
+    targets.push_back(language.code);
+  }
+  const auto describe = [&](const char* key, Json type) {
+    Json& property = properties[key];
+    type["description"] = property["description"];
+    if (property.contains("default")) type["default"] = property["default"];
+    property = std::move(type);
+  };
+  const Json text_or_texts{{"oneOf", {kText, list_of(kText)}}};
+  describe("text", text_or_texts);
+  describe("source", {{"type", "string"}, {"enum", sources}});
+  describe("target", {{"type", "string"}, {"enum", targets}});
+  describe("constraints", text_or_texts);
+  describe("suppress", text_or_texts);
+  describe("glossary", list_of(reference("Term")));
+  describe("options", reference("Options"));
+  schema["required"] = {"text", "target"};
+  return schema;
+}
+
+Json schemas(const TranslationService& service) {
+  const Json number_list = list_of(kNumber);
+  const Json guess = object({{"language", kText}, {"confidence", kNumber}}, {"language", "confidence"});
+  return {
+      {"Request", request_schema(service)},
+      {"Options", schema_of(decoding::search_table().options())},
+      {"Term", object({{"source", kText},
+                       {"target", {{"oneOf", {kText, list_of(kText)}}}},
+                       {"case", {{"type", "string"}, {"enum", {"any", "exact"}}}}},
+                      {"source", "target"})},
+      {"Hypothesis", object({{"text", kText},
+                             {"score", kNumber},
+                             {"log_probability", kNumber},
+                             {"tokens", list_of(kText)},
+                             {"token_log_probabilities", number_list},
+                             {"stopped_by", {{"type", "string"}, {"enum", {"end", "length"}}}},
+                             {"alignment", list_of(number_list)},
+                             {"unmet_constraints", list_of(kText)}})},
+      {"Sentence", object({{"source", kText}, {"translations", list_of(reference("Hypothesis"))}})},
+      {"Translation", object({{"text", kText},
+                              {"source", kText},
+                              {"confidence", kNumber},
+                              {"alternatives", list_of(kText)},
+                              {"sentences", list_of(reference("Sentence"))}},
+                             {"text", "source"})},
+      {"Answer", object({{"translations", list_of(reference("Translation"))}}, {"translations"})},
+      {"Detections", object({{"detections", list_of(list_of(guess))}}, {"detections"})},
+      {"Models", object({{"models", list_of(object({{"source", kText},
+                                                    {"target", kText},
+                                                    {"type", kText},
+                                                    {"device", kText},
+                                                    {"compute", kText}}))},
+                         {"languages", list_of(object({{"code", kText}, {"name", kText}, {"targets", list_of(kText)}}))}},
+                        {"models", "languages"})},
+      {"Error", object({{"error", kText}}, {"error"})}};
+}
+
+Json json_content(const std::string& name) {
+  return {{"application/json", {{"schema", reference(name)}}}};
+}
+
+Json responses(const std::string& name) {
+  Json all;
+  all["200"] = {{"description", "Success"}, {"content", json_content(name)}};
+  for (const auto& [status, meaning] :
+       {std::pair{"400", "The request is wrong: the error has the reason and the remedy"},
+        std::pair{"401", "The key is missing"}, std::pair{"403", "The key is not valid"},
+        std::pair{"413", "The body is too large"},
+        std::pair{"429", "Too many requests, or no room; Retry-After has the seconds"},
+        std::pair{"503", "The server is ending"}, std::pair{"504", "The translation took longer than the deadline"}})
+    all[status] = {{"description", meaning}, {"content", json_content("Error")}};
+  return all;
+}
+
+Json post(const std::string& summary, const Json& body, const std::string& answer) {
+  return {{"post",
+           {{"summary", summary},
+            {"requestBody", {{"required", true}, {"content", {{"application/json", {{"schema", body}}}}}}},
+            {"responses", responses(answer)}}}};
+}
+
+}  // namespace
+
+Json v1_openapi(const TranslationService& service) {
+  Json translate = post("Translate texts", reference("Request"), "Answer");
+  Json& success = translate["post"]["responses"]["200"]["content"];
+  success["text/event-stream"] = {{"schema", kText}};
+  success["application/x-ndjson"] = {{"schema", kText}};
+  Json detect = object({{"text", {{"oneOf", {kText, list_of(kText)}}}}}, {"text"});
+  Json models;
+  models["get"] = {{"summary", "List the models and the languages"}, {"responses", responses("Models")}};
+  return {{"openapi", "3.0.3"},
+          {"info",
+           {{"title", "Dragoman"},
+            {"version", DRAGOMAN_VERSION},
+            {"description", "Neural machine translation. docs/reference/http-api.md describes each key."},
+            {"license", {{"name", "Apache-2.0"}}}}},
+          {"paths",
+           {{"/v1/translate", std::move(translate)},
+            {"/v1/detect", post("Detect the languages of texts", detect, "Detections")},
+            {"/v1/models", std::move(models)}}},
+          {"components",
+           {{"schemas", schemas(service)},
+            {"securitySchemes", {{"key", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
+}
+
+}  // namespace dragoman::server

@@ -1,0 +1,151 @@
+#include "served.h"
+
+#include <sstream>
+
+#include <gmock/gmock.h>
+
+#include <dragoman/decoding/option_table.h>
+
+namespace dragoman::server {
+namespace {
+
+using core::Json;
+using ::testing::HasSubstr;
+
+class V1Test : public Served {
+ protected:
+  static Json with(Json body) {
+    if (!body.contains("source")) body["source"] = "de";
+    if (!body.contains("target")) body["target"] = "en";
+    return body;
+  }
+  std::string problem(const Json& body) const {
+    const http::Response response = post_json("/v1/translate", body);
+    EXPECT_EQ(response.status, 400) << body;
+    return json_of(response).value("error", "");
+  }
+};
+
+TEST_F(V1Test, TextsAreTranslated) {
+  EXPECT_EQ(json_of(post_json("/v1/translate", with({{"text", kDog}}))),
+            (Json{{"translations", {{{"text", of_library(kDog)}, {"source", "de"}}}}}));
+  EXPECT_EQ(json_of(post_json("/v1/translate", {{"text", {kDog}}, {"target", "en"}})),
+            (Json{{"translations", {{{"text", of_library(kDog)}, {"source", "de"}, {"confidence", 0.9}}}}}));
+}
+
+TEST_F(V1Test, DetailsAndAlternativesAreAnswered) {
+  const Json answer = json_of(post_json(
+      "/v1/translate", with({{"text", kDog}, {"n_best", 3}, {"details", true}, {"alignment", true}, {"options", {{"beam_size", 6}}}})));
+  const Json& translation = answer["translations"][0];
+  EXPECT_LE(translation["alternatives"].size(), 2u);
+  const Json& sentence = translation["sentences"][0];
+  EXPECT_EQ(sentence["source"], kDog);
+  ASSERT_EQ(sentence["translations"].size(), 3u);
+  double before = 0;
+  for (const Json& one : sentence["translations"]) {
+    EXPECT_LE(one["score"].get<double>(), before);
+    before = one["score"];
+    double sum = 0;
+    for (const Json& token : one["token_log_probabilities"]) sum += token.get<double>();
+    EXPECT_NEAR(sum, one["log_probability"].get<double>(), 1e-6);
+    EXPECT_EQ(one["alignment"].size(), one["token_log_probabilities"].size());
+  }
+}
+
+TEST_F(V1Test, ErrorsNameTheKeyAndTheRemedy) {
+  EXPECT_THAT(problem({{"text", "a"}}), HasSubstr("target: is missing"));
+  EXPECT_THAT(problem(with({{"a", "b"}})), HasSubstr("a"));
+  EXPECT_THAT(problem(with({{"text", kDog}, {"n_bset", 2}})), HasSubstr("n_best"));
+  EXPECT_THAT(problem(with({{"text", 1}})), HasSubstr("text: must be a text or a list of texts"));
+  EXPECT_THAT(problem(with({{"text", kDog}, {"n_best", 0}})), HasSubstr("n_best"));
+  EXPECT_THAT(problem(with({{"text", kDog}, {"format", "pdf"}})), HasSubstr("html"));
+  EXPECT_THAT(problem(with({{"text", kDog}, {"options", {{"beam_sise", 2}}}})), HasSubstr("beam_size"));
+  EXPECT_THAT(problem(with({{"text", kDog}, {"options", {{"top_k", 2}}}})), HasSubstr("top_k"));
+  EXPECT_THAT(problem(with({{"text", kDog}, {"target", "xx"}})), HasSubstr("xx is not supported"));
+  EXPECT_THAT(post("/v1/translate", "{\"text\":", kJson).body, HasSubstr("not valid JSON: byte"));
+}
+
+TEST_F(V1Test, ATranslationGrowsByEvents) {
+  const auto exchange = std::make_shared<KeptExchange>();
+  router_.serve(request_of("POST", "/v1/translate",
+                           with({{"text", kDog}, {"stream", true}, {"options", {{"decoder", "greedy"}}}}).dump(), kJson),
+                http::Reply(exchange));
+  const http::Response answer = exchange->wait();
+  EXPECT_EQ(answer.content_type, "text/event-stream");
+  EXPECT_GT(exchange->parts(), 4);
+  std::string grown;
+  Json done;
+  std::istringstream lines(answer.body);
+  std::string name;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("event: ")) name = line.substr(7);
+    if (!line.starts_with("data: ")) continue;
+    const Json data = Json::parse(line.substr(6));
+    if (name == "partial") grown += data["more"].get<std::string>();
+    if (name == "done") done = data;
+  }
+  ASSERT_TRUE(done.is_object()) << answer.body;
+  EXPECT_EQ(done["translations"][0]["text"], grown);
+  EXPECT_EQ(post_json("/v1/translate", with({{"text", kDog}, {"stream", true}, {"options", {{"top_k", 2}}}})).status, 400)
+      << "an error before the first part has its status";
+}
+
+TEST_F(V1Test, LinesAreAnsweredInOrder) {
+  http::Request request =
+      request_of("POST", "/v1/translate",
+                 "{\"source\": \"de\"}\n" + Json(kDog).dump() + "\n\n" + Json{{"text", "Ein Mann."}, {"id", 7}}.dump() + "\n",
+                 "application/x-ndjson");
+  request.query = {{"target", "en"}, {"n_best", "1"}, {"details", "false"}};
+  const http::Response answer = ask(request);
+  EXPECT_EQ(answer.content_type, "application/x-ndjson");
+  EXPECT_EQ(answer.body, Json({{"index", 0}, {"text", of_library(kDog)}, {"source", "de"}}).dump() + "\n" +
+                             Json({{"index", 1}, {"id", 7}, {"text", of_library("Ein Mann.")}, {"source", "de"}}).dump() + "\n");
+  const auto refuse = [&](const std::string& body) {
+    request.body = body;
+    const http::Response response = ask(request);
+    EXPECT_EQ(response.status, 400) << body;
+    return json_of(response).value("error", "");
+  };
+  EXPECT_THAT(refuse("\"a\"\n{"), HasSubstr("line 2: the body is not valid JSON"));
+  EXPECT_THAT(refuse("\"a\"\n{\"source\":\"de\"}"), HasSubstr("line 2: text is missing"));
+  EXPECT_THAT(refuse("{\"text\":\"a\",\"n_best\":2}"), HasSubstr("line 1: unknown key"));
+  EXPECT_THAT(refuse(" \n"), HasSubstr("no lines"));
+}
+
+TEST_F(V1Test, ALineThatFailsLeavesTheOthers) {
+  http::Request request = request_of("POST", "/v1/translate", "\"Ein Mann.\"\n\"A dog.\"\n", "application/x-ndjson");
+  request.query = {{"target", "pt-BR"}, {"constraints", "x y z"}};
+  request.body += "\"Ein Mann. Ein Hund.\"\n";
+  std::istringstream lines(ask(request).body);
+  std::vector<bool> failed;
+  for (std::string line; std::getline(lines, line);) failed.push_back(Json::parse(line).contains("error"));
+  EXPECT_THAT(failed, ::testing::ElementsAre(false, false, true));
+}
+
+TEST_F(V1Test, ModelsLanguagesAndDetectionsAreAnswered) {
+  const Json models = json_of(get("/v1/models"));
+  EXPECT_EQ(models["models"][0]["source"], "de");
+  EXPECT_EQ(models["languages"].size(), 3u);
+  EXPECT_EQ(models.dump().find("multi30k"), std::string::npos) << "no paths";
+  EXPECT_EQ(json_of(post_json("/v1/detect", {{"text", {kDog, "12"}}}))["detections"][0][0],
+            (Json{{"language", "de"}, {"confidence", 0.9}}));
+  EXPECT_EQ(post_json("/v1/detect", Json::object()).status, 400);
+}
+
+TEST_F(V1Test, TheDocumentHasEveryOptionOfTheSearch) {
+  const Json document = json_of(get("/v1/openapi.json"));
+  EXPECT_EQ(document["openapi"], "3.0.3");
+  const Json& options = document["components"]["schemas"]["Options"]["properties"];
+  for (const core::Option& option : decoding::search_table().options()) {
+    ASSERT_TRUE(options.contains(option.name)) << option.name;
+    EXPECT_EQ(options[option.name]["description"], option.help);
+  }
+  EXPECT_EQ(options["beam_size"]["type"], "integer");
+  EXPECT_EQ(options["alpha"]["type"], "number");
+  EXPECT_EQ(options["alignment"]["type"], "boolean");
+  EXPECT_THAT(document["components"]["schemas"]["Request"]["properties"]["source"]["enum"],
+              ::testing::ElementsAre("auto", "de", "en", "pt-BR"));
+}
+
+}  // namespace
+}  // namespace dragoman::server
