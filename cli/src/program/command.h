@@ -23,6 +23,8 @@ struct Session {
   /// Call it before work that is saved on a stop, however long that takes, such as a checkpoint. Otherwise the program
   /// ends two seconds after the first signal.
   std::function<void()> saves_work_from_now;
+  /// Has SIGHUP call an action instead of requesting a stop; an empty function restores that. The action must be quick.
+  std::function<void(std::function<void()> action)> on_hangup;
 };
 
 /// One sub-command: an option table, and the wiring from options to library calls.
@@ -86,6 +88,7 @@ std::unique_ptr<Command> make_align();
 std::unique_ptr<Command> make_shortlist();
 std::unique_ptr<Command> make_average();
 std::unique_ptr<Command> make_run();
+std::unique_ptr<Command> make_serve();
 std::unique_ptr<Command> make_inspect();
 std::unique_ptr<Command> make_plugins();
 std::unique_ptr<Command> make_doctor();

@@ -173,7 +173,8 @@ int run_command(Command& command, const std::vector<std::string>& arguments) {
                             },
                         .progress = [&](const core::Progress& progress) { terminal.show(progress); },
                         .stop = interrupt.token(),
-                        .saves_work_from_now = [&] { interrupt.wait_for_work(); }};
+                        .saves_work_from_now = [&] { interrupt.wait_for_work(); },
+                        .on_hangup = [&](std::function<void()> action) { interrupt.on_hangup(std::move(action)); }};
   try {
     command.run(session);
     terminal.finish();

@@ -22,6 +22,9 @@ namespace dragoman::server::http {
 struct ServerCore;
 class Answer;
 
+/// Returns the time in ticks of the clock, at most 30 years, so that it can be added to any time point.
+std::chrono::steady_clock::duration in_ticks(std::chrono::duration<double> time);
+
 /// One client's connection: reads a request, has it handled, writes the answer, and so on. All of it runs on the
 /// executor of its socket, one function at a time, except the constructor and is_idle_since().
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -68,7 +71,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   /// Runs one step; closes the connection if it throws.
   template <class Step>
-  void guard(Step&& step) noexcept;
+  void guard(Step&& step) noexcept {
+    try {
+      step();
+    } catch (const std::exception& error) {
+      close_after(error);
+    }
+  }
+  void close_after(const std::exception& error) noexcept;
   void enter(Phase phase);
   void read();
   void on_read(Transport::Error error, std::size_t bytes);

@@ -71,7 +71,7 @@ struct HttpServer::Impl {
       tcp::acceptor& acceptor = listener->acceptor;
       acceptor.open(endpoint.protocol(), error);
       if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-      // "localhost" may be both of ::1 and 127.0.0.1, each of which is bound by itself.
+      // A name such as "localhost" may have several addresses. Each is bound separately.
       if (!error && address.is_v6() && !address.is_unspecified()) acceptor.set_option(asio::ip::v6_only(true), error);
       if (!error) acceptor.bind(endpoint, error);
       if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
@@ -172,7 +172,7 @@ HttpServer::~HttpServer() {
     impl_->core->post(*connection, [connection] { connection->close(); });
   impl_->work.reset();
   for (std::thread& thread : impl_->threads) thread.join();
-  // What is left if it was never started.
+  // Runs the remaining handlers of a server that was never started.
   impl_->core->io.restart();
   impl_->core->io.poll();
   {

@@ -18,7 +18,7 @@ namespace dragoman::server::http {
 
 class Connection;
 
-/// What all connections of a server share.
+/// The state that all connections of a server share.
 struct ServerCore {
   ServerCore(ServerSetup server_setup, Handler server_handler)
       : setup(std::move(server_setup)), handler(std::move(server_handler)) {}

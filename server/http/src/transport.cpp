@@ -64,11 +64,11 @@ class TlsTransport final : public Transport {
 std::string read_pem(const std::string& name) {
   core::InputFile file(name);
   std::string text;
-  constexpr std::size_t kMost = 1024 * 1024;
+  constexpr std::size_t kMaxBytes = 1024 * 1024;
   char part[4096];
   while (const std::size_t bytes = file.read(part)) {
     text.append(part, bytes);
-    core::require(text.size() <= kMost, core::ErrorCode::kBadInput, "{}: is too large for a PEM file", name);
+    core::require(text.size() <= kMaxBytes, core::ErrorCode::kBadInput, "{}: is too large for a PEM file", name);
   }
   return text;
 }
@@ -99,7 +99,9 @@ std::shared_ptr<asio::ssl::context> make_tls_context(const std::string& certific
   context->set_password_callback([](std::size_t, asio::ssl::context::password_purpose) { return std::string(); },
                                  error);
   context->use_certificate_chain(asio::buffer(read_pem(certificate)), error);
-  if (error) fail_tls(certificate, error, "give a PEM file of the certificate, followed by those of its issuers");
+  if (error)
+    fail_tls(certificate, error,
+             "give a PEM file with the certificate and the certificates of its issuers, in this order");
   context->use_private_key(asio::buffer(read_pem(private_key)), asio::ssl::context::pem, error);
   if (error) fail_tls(private_key, error, "give the certificate's private key as an unencrypted PEM file");
   if (SSL_CTX_check_private_key(context->native_handle()) != 1)

@@ -91,22 +91,23 @@ Keys Keys::read(const std::filesystem::path& file) {
 }
 
 const Key* Keys::find(std::string_view key) const {
-  constexpr std::size_t kMostBytes = 1024;  // a longer one is no key, and need not be hashed
-  if (key.empty() || key.size() > kMostBytes) return nullptr;
+  constexpr std::size_t kMaxBytes = 1024;  // a longer one is no key, and need not be hashed
+  if (key.empty() || key.size() > kMaxBytes) return nullptr;
   const auto found = by_hash_.find(sha256_of(key));
   return found == by_hash_.end() ? nullptr : &found->second;
 }
 
 std::string add_key(const std::filesystem::path& file, const Key& key) {
   core::require(!key.name.empty(), core::ErrorCode::kInvalidArgument, "a key needs a name");
-  core::Json entries = core::Json::array();
+  std::string text = "keys:\n";
   const auto add = [&](const StoredKey& stored) {
     core::Json entry = core::Json::object();
     entry["name"] = stored.name;
     entry["sha256"] = stored.sha256;
     if (stored.requests_per_minute != 0) entry["requests_per_minute"] = stored.requests_per_minute;
     if (stored.character_limit != 0) entry["character_limit"] = stored.character_limit;
-    entries.push_back(std::move(entry));
+    text += "  - " + core::dump_yaml(entry);
+    if (!text.ends_with('\n')) text += '\n';
   };
   if (std::filesystem::exists(file)) {
     for (const StoredKey& stored : read_entries(file.string())) {
@@ -125,7 +126,7 @@ std::string add_key(const std::filesystem::path& file, const Key& key) {
        .requests_per_minute = key.requests_per_minute,
        .character_limit = key.character_limit});
   core::OutputFile out(file);
-  out.write(core::dump_yaml({{"keys", std::move(entries)}}));
+  out.write(text);
   out.commit();
   return secret;
 }

@@ -21,7 +21,7 @@ LineWriter::~LineWriter() {
 void LineWriter::write(std::string_view line) {
   {
     const std::lock_guard lock(mutex_);
-    if (waiting_.size() + line.size() >= kMostBytes) {
+    if (waiting_.size() + line.size() >= kMaxBytes) {
       ++dropped_;
       return;
     }

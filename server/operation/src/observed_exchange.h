@@ -10,7 +10,7 @@
 
 namespace dragoman::server {
 
-/// What is known of an answer when it ends.
+/// The facts about an answer that has ended.
 struct Observation {
   int status = 0;
   std::size_t bytes = 0;  ///< of the body

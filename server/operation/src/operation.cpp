@@ -25,7 +25,7 @@ using http::Response;
 using Clock = std::chrono::steady_clock;
 
 /// Callers whose rate is remembered: 100 bytes each.
-constexpr std::size_t kMostCallers = 100'000;
+constexpr std::size_t kMaxCallers = 100'000;
 /// Bytes of a request and of an answer that are logged, if texts are.
 constexpr std::size_t kLoggedText = 4096;
 constexpr std::size_t kLongestMethod = 16;
@@ -206,7 +206,7 @@ struct Operation::Impl : std::enable_shared_from_this<Operation::Impl> {
 
   // --- Log and metrics ----------------------------------------------------------------------------------------------
 
-  /// What the log and the metrics need of a request after its handler has it.
+  /// The parts of a request that the log and the metrics use. The handler owns the request itself.
   struct Seen {
     std::chrono::system_clock::time_point time = std::chrono::system_clock::now();
     Clock::time_point start = Clock::now();
@@ -296,7 +296,7 @@ struct Operation::Impl : std::enable_shared_from_this<Operation::Impl> {
   const OperationHooks hooks;
   http::Router router;
   Metrics metrics;
-  TokenBuckets buckets{kMostCallers};
+  TokenBuckets buckets{kMaxCallers};
   std::mutex keys_mutex;
   std::shared_ptr<const Keys> keys;
 };

@@ -76,14 +76,14 @@ core::OptionTable<ServerOptions> make_table() {
                       "of many languages, which offers the pairs of its table; repeat it for more (YAML: a list)")},
               [](OptionReader& reader, Options& options) { read_models(reader, options); })
       .text("pivot", &Options::pivot, "LANGUAGE",
-            "translate pairs without a model of their own through this language, as en")
+            "translate language pairs that have no model through this language, as en")
       .group("Address")
       .text("host", &Options::host, "NAME",
             "address or name to listen at; 127.0.0.1 is reached from this machine only, 0.0.0.0 and :: from any")
       .number("port", &Options::port, {.least = 0, .most = 65535}, "N",
               "port to listen at; 0: a free one, which is printed")
       .text("tls_certificate", &Options::tls_certificate, "FILE",
-            "PEM file of the certificate and those of its issuers; the server then speaks HTTPS only")
+            "PEM file with the certificate and the certificates of its issuers; the server then speaks HTTPS only")
       .text("tls_key", &Options::tls_key, "FILE", "PEM file of the certificate's private key")
       .custom(
           {listed("trusted_proxy", "ADDRESS",
@@ -114,7 +114,7 @@ core::OptionTable<ServerOptions> make_table() {
       .flag("no_files", &Options::no_files, "do not translate files")
       .group("Limits")
       .number("characters_in_flight", &Options::characters_in_flight, {.least = 1}, "N",
-              "characters of all requests in work; beyond it, clients are told to try again later (status 429)")
+              "characters of all unfinished requests; a request beyond it gets status 429 and Retry-After")
       .custom({size("body_size", "largest body of a request (default: 8MiB)")},
               [](OptionReader& reader, Options& options) { read_size(reader, "body_size", options.body_bytes); })
       .custom({size("buffer_size", "memory for the bodies of all requests together (default: 512MiB)")},

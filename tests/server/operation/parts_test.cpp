@@ -162,7 +162,7 @@ TEST(LineWriter, ABlockedSinkStopsNobody) {
     for (int i = 0; i < 5000; ++i) writer.write(line);
     release.set_value();
   }
-  EXPECT_LT(text.size(), 3 * LineWriter::kMostBytes);
+  EXPECT_LT(text.size(), 3 * LineWriter::kMaxBytes);
   EXPECT_THAT(text, HasSubstr("{\"dropped_lines\":"));
 }
 

@@ -77,7 +77,8 @@ Response json_response(int status, std::string json);
 /// Returns {"error": message}, as LibreTranslate words errors.
 Response error_response(int status, std::string_view message);
 
-/// Returns the reason phrase of a status: "Not Found". "Unknown" for others than those that the server uses.
+/// Returns the reason phrase of a status, such as "Not Found". Returns "Unknown" for a status that the server never
+/// sends.
 std::string_view reason_phrase(int status) noexcept;
 
 /// Where an answer goes: a connection, something that observes an answer on its way, or a test. Its functions are

@@ -14,7 +14,7 @@
 
 namespace dragoman::server::http {
 
-/// What clients may make the server spend. No client can exceed a limit, whatever it sends.
+/// The limits of time and memory for clients. They hold for any input.
 struct Limits {
   using Seconds = std::chrono::duration<double>;
 
@@ -76,7 +76,7 @@ class HttpServer {
   /// Closes all connections at once. Replies may outlive the server.
   ~HttpServer();
 
-  /// Starts to serve, in threads of its own.
+  /// Starts the threads, which accept connections.
   void start();
   int port() const noexcept;
   /// Returns the URLs that it listens at: "http://127.0.0.1:5000".

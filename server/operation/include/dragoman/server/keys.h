@@ -10,11 +10,11 @@
 
 namespace dragoman::server {
 
-/// What a caller with a key may do.
+/// The rights of a caller with a key.
 struct Key {
   std::string name{};               ///< for logs; not secret
   int requests_per_minute = 0;      ///< 0: any number
-  std::size_t character_limit = 0;  ///< of a request; 0: that of the server
+  std::size_t character_limit = 0;  ///< per request; 0: the limit of the server
 };
 
 /// The keys of a file. Immutable.

@@ -10,11 +10,11 @@
 
 namespace dragoman::server {
 
-/// Passes lines to a sink in a thread of its own, so that a slow sink, such as a full pipe, blocks no caller. At most
-/// kMostBytes wait. Further lines are dropped, and their number is written when there is room. Thread-safe.
+/// Passes lines to a sink in a separate thread, so that a slow sink, such as a full pipe, blocks no caller. At most
+/// kMaxBytes wait. Further lines are dropped, and their number is written when there is room. Thread-safe.
 class LineWriter {
  public:
-  static constexpr std::size_t kMostBytes = 1024 * 1024;
+  static constexpr std::size_t kMaxBytes = 1024 * 1024;
 
   /// `sink` receives one or more whole lines.
   explicit LineWriter(std::function<void(std::string_view lines)> sink);

@@ -22,7 +22,7 @@ class Metrics {
 
   enum class Kind { kGauge, kCounter };
 
-  /// Adds a figure, which is asked for whenever the metrics are read.
+  /// Adds a figure. `value` is called whenever the metrics are read.
   void add(std::string name, Kind kind, std::string help, std::function<double()> value);
   /// Counts an answer. `route` is the pattern of a route, or "other".
   void count_request(std::string_view route, int status, std::chrono::duration<double> time);

@@ -12,7 +12,7 @@
 
 namespace dragoman::server {
 
-/// What an Operation needs from the program.
+/// The functions that a program passes to an Operation.
 struct OperationHooks {
   /// Receives each line of the log, without its line feed. Called from any thread, and must not block. Called for as
   /// long as there are replies, which may outlive the operation.
@@ -22,8 +22,8 @@ struct OperationHooks {
   std::function<void(std::function<void(std::string problem)> done)> reload{};
 };
 
-/// What stands before every handler of a server: keys and limits, CORS, log and metrics. Thread-safe; add routes and
-/// metrics before the first request.
+/// Checks and observes all requests of a server before they reach its handlers: keys and rates, CORS, log, metrics.
+/// Thread-safe after the last added route and metric.
 ///
 ///     Operation operation(options, {});
 ///     add_dialects(operation.router(), service, {});

@@ -1,0 +1,156 @@
+// The command `serve` as a process: its address, signals, keys and options. tests/server has the rest.
+#include "../server/http/raw_client.h"
+#include "program.h"
+
+#include <gmock/gmock.h>
+
+namespace dragoman::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// The server as a child, whose first line of output is its URL.
+class ServerProcess final : public ChildProcess {
+ public:
+  ServerProcess(const std::filesystem::path& folder, std::vector<std::string> arguments)
+      : ChildProcess(folder / "server-stderr.txt"), output_file_(folder / "server-stdout.txt") {
+    std::string program = built("program");
+    arguments.insert(arguments.begin(), {"serve", "--port", "0", "--threads", "1"});
+    std::vector<char*> argv{program.data()};
+    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    std::filesystem::remove(output_file_);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::dup2(::open(output_file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
+      ::dup2(::open(error_file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+      ::execv(argv[0], argv.data());
+      ::_exit(127);
+    }
+    eventually([&] { return file_content(output_file_).ends_with('\n') || has_ended(); });
+    const std::string url = file_content(output_file_);
+    if (const std::size_t colon = url.rfind(':'); colon != std::string::npos) port = std::stoi(url.substr(colon + 1));
+    EXPECT_NE(port, 0) << error();
+  }
+
+  int port = 0;
+
+ private:
+  bool has_ended() const {
+    return ::waitid(P_PID, static_cast<id_t>(pid_), &ended_, WEXITED | WNOHANG | WNOWAIT) == 0 && ended_.si_pid != 0;
+  }
+
+  mutable siginfo_t ended_{};
+  std::filesystem::path output_file_;
+};
+
+class ServeTest : public ::testing::Test {
+ protected:
+  static RawAnswer ask(int port, std::string_view path, std::string_view body, std::string_view more = {}) {
+    RawClient client(port);
+    client.send("POST " + std::string(path) + " HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n" +
+                std::string(more) + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + std::string(body));
+    return client.answer();
+  }
+
+  TemporaryFolder folder_;
+  const std::string model_ = "de-en=" + (source_folder() / "examples/multi30k/model").string();
+  static constexpr std::string_view kRequest = R"({"q": "Zwei Kinder spielen.", "source": "de", "target": "en"})";
+};
+
+TEST_F(ServeTest, TranslatesUntilItIsTerminated) {
+  ServerProcess server(folder_.path(), {"--model", model_});
+  const RawAnswer answer = ask(server.port, "/translate", kRequest);
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_THAT(answer.body, HasSubstr("children"));
+  EXPECT_EQ(ask(server.port, "/nothing", "").status, 404);
+  EXPECT_EQ(ask(server.port, "/translate", "{").status, 400);
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.wait(), 0) << server.error();
+  EXPECT_THAT(server.error(), HasSubstr("\"route\":\"/translate\",\"status\":200"));
+  EXPECT_EQ(server.error().find("Kinder"), std::string::npos) << "texts are not logged";
+}
+
+/// A request whose body is still arriving is finished; a second signal ends the server at once.
+TEST_F(ServeTest, FinishesRequestsInFlight) {
+  ServerProcess server(folder_.path(), {"--model", model_});
+  RawClient client(server.port);
+  client.send("POST /translate HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: " +
+              std::to_string(kRequest.size()) + "\r\n\r\n" + std::string(kRequest.substr(0, 10)));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  server.signal(SIGTERM);
+  EXPECT_TRUE(eventually([&] { return server.error().find("stopping") != std::string::npos; }));
+  client.send(kRequest.substr(10));
+  const RawAnswer answer = client.answer();
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.fields.at("connection"), "close");
+  client.close();
+  EXPECT_EQ(server.wait(), 0) << server.error();
+}
+
+TEST_F(ServeTest, ASecondSignalEndsItAtOnce) {
+  ServerProcess server(folder_.path(), {"--model", model_});
+  RawClient client(server.port);
+  client.send("POST /translate HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nabc");
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  server.signal(SIGTERM);
+  EXPECT_TRUE(eventually([&] { return server.error().find("stopping") != std::string::npos; }));
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.wait(), 128 + SIGTERM);
+}
+
+TEST_F(ServeTest, ReloadsOnSighup) {
+  ServerProcess server(folder_.path(), {"--model", model_});
+  server.signal(SIGHUP);
+  EXPECT_TRUE(eventually([&] { return server.error().find("reloaded") != std::string::npos; })) << server.error();
+  EXPECT_EQ(ask(server.port, "/translate", kRequest).status, 200);
+  server.signal(SIGINT);
+  EXPECT_EQ(server.wait(), 0);
+}
+
+TEST_F(ServeTest, KeysAreMadeAndNeeded) {
+  const Outcome made = run_dragoman(folder_.path(), "serve --keys keys.yml --make-key alice --requests-per-minute 2");
+  ASSERT_EQ(made.status, 0) << made.error;
+  std::string key = made.output;
+  ASSERT_EQ(key.size(), 36u);
+  key.pop_back();
+  ServerProcess server(folder_.path(), {"--model", model_, "--keys", folder_ / "keys.yml"});
+  EXPECT_EQ(ask(server.port, "/v1/translate", "{}").status, 401);
+  EXPECT_EQ(ask(server.port, "/translate", kRequest, "X-API-Key: " + key + "x\r\n").status / 100, 4);
+  const std::string with_key = R"({"q": "Hallo", "source": "de", "target": "en", "api_key": ")" + key + "\"}";
+  EXPECT_EQ(ask(server.port, "/translate", with_key).status, 200);
+  EXPECT_EQ(ask(server.port, "/translate", with_key).status, 200);
+  const RawAnswer many = ask(server.port, "/translate", with_key);
+  EXPECT_EQ(many.status, 429);
+  EXPECT_EQ(many.fields.count("retry-after"), 1u);
+}
+
+TEST_F(ServeTest, AFileHasTheSameOptions) {
+  std::ofstream(folder_ / "server.yml") << "model: ['" << model_
+                                        << "']\ncharacter-limit: 5\ndecoding: {beam_size: 2}\n";
+  ServerProcess server(folder_.path(), {"--config", folder_ / "server.yml"});
+  const RawAnswer answer = ask(server.port, "/translate", kRequest);
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_THAT(answer.body, HasSubstr("exceeds text limit (5)"));
+}
+
+TEST_F(ServeTest, FaultsAreNamedByTheirFlags) {
+  const auto error_of = [&](const std::string& arguments, int status) {
+    const Outcome outcome = run_dragoman(folder_.path(), "serve " + arguments);
+    EXPECT_EQ(outcome.status, status) << outcome.error;
+    return outcome.error;
+  };
+  EXPECT_THAT(error_of("", 2), HasSubstr("give a --model"));
+  EXPECT_THAT(error_of("--model " + model_ + " --tls-key k", 2), HasSubstr("--tls-certificate"));
+  EXPECT_THAT(error_of("--model " + model_ + " --port 99999", 2), HasSubstr("--port"));
+  EXPECT_THAT(error_of("--make-key a", 2), HasSubstr("--keys"));
+  EXPECT_THAT(error_of("--model " + model_ + " --host 192.0.2.77", 1), HasSubstr("--host"));
+  EXPECT_THAT(error_of("--model de-en=nothing-here", 1), HasSubstr("nothing-here"));
+  std::ofstream(folder_ / "bad.yml") << "modle: x\n";
+  EXPECT_THAT(error_of("--config bad.yml", 1), HasSubstr("bad.yml: unknown key 'modle'"));
+  std::ofstream(folder_ / "bad.yml") << "model: x\ndecoding: {beam: 3}\n";
+  EXPECT_THAT(error_of("--config bad.yml", 1), HasSubstr("decoding"));
+}
+
+}  // namespace
+}  // namespace dragoman::testing
