@@ -165,7 +165,7 @@ TEST_F(TranslationServiceTest, OptionsAreCheckedByTheTableOfTheSearch) {
   EXPECT_THAT(problem(R"([1])"), HasSubstr("object"));
   EXPECT_EQ(problem(R"({"beam-size": 2})"), "no error");
   TranslateRequest asked = request({kDog});
-  asked.options = core::Json{{"decoder", "sampling"}, {"seed", 5}, {"temperature", 5.0}};
+  asked.options = core::parse_json(R"({"decoder": "sampling", "seed": 5, "temperature": 5.0})", "options");
   EXPECT_NE(wait_for(service, asked).texts.front().text, of_library(kDog));
 }
 
@@ -216,13 +216,13 @@ TEST_F(TranslationServiceTest, PartsOfATextAreItsBeginning) {
 TEST_F(TranslationServiceTest, ALargeRequestDoesNotDelayASmallOne) {
   TranslationService service(options());
   std::atomic<int> texts_done = 0;
-  TranslateRequest large = request(std::vector<std::string>(1500, kDog));
+  TranslateRequest large = request(std::vector<std::string>(500, kDog));
   large.on_text = [&](std::size_t, const TranslatedText&) { ++texts_done; };
   std::future<TranslateResult> large_result = submit(service, std::move(large));
   EXPECT_EQ(wait_for(service, request({kMan})).texts.front().text, of_library(kMan));
-  EXPECT_LT(texts_done, 1000);
+  EXPECT_LT(texts_done, 350);
   const TranslateResult result = large_result.get();
-  EXPECT_EQ(texts_done, 1500);
+  EXPECT_EQ(texts_done, 500);
   for (const TranslatedText& text : result.texts) ASSERT_EQ(text.text, of_library(kDog));
 }
 
@@ -231,7 +231,7 @@ TEST_F(TranslationServiceTest, WithoutRoomARequestIsRefusedAtOnce) {
   made.characters_in_flight = 1000;
   TranslationService service(std::move(made));
   std::promise<void> go_on;
-  TranslateRequest first = request({std::string(800, 'x')});
+  TranslateRequest first = request({std::string(800, ' ')});
   first.on_text = [&](std::size_t, const TranslatedText&) { go_on.get_future().wait(); };
   std::future<TranslateResult> result = submit(service, std::move(first));
   try {
