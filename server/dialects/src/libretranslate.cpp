@@ -343,7 +343,7 @@ void add_libretranslate_routes(http::Router& router, TranslationService& service
   add({"GET", "POST"}, "/languages", Access::kOpen, [](Libre& libre, Request&, Reply& out) { libre.languages(out); });
   add({"GET", "POST"}, "/frontend/settings", Access::kOpen,
       [](Libre& libre, Request&, Reply& out) { libre.settings(out); });
-  add({"GET", "POST"}, "/health", Access::kOpen,
+  add({"GET"}, "/health", Access::kOpen,
       [](Libre&, Request&, Reply& out) { out.send(json_answer({{"status", "ok"}})); });
   add({"GET"}, "/spec", Access::kOpen, [](Libre&, Request&, Reply& out) { out.send(json_answer(libretranslate_spec())); });
 }

@@ -24,6 +24,10 @@ class Response:
         self.status_code = response.status
         self.data = response.read()
 
+    @property
+    def json(self):
+        return json_module.loads(self.data)
+
 
 class Client:
     def request(self, method, path, data=None, json=None):

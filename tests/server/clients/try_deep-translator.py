@@ -7,6 +7,6 @@ client = LibreTranslator(source="de", target="en", custom_url=common.URL + "/", 
 common.check_dog(client.translate(common.DOG))
 for text in client.translate_batch([common.DOG] * 3):
     common.check_dog(text)
-long = client.translate(common.DOG * 50)  # 1,450 characters, all in the address
+long = client.translate(" ".join([common.DOG] * 50))  # 1,499 characters, all in the address
 common.check(long.lower().count("dog") >= 20, long)
 print("translate, translate_batch, a long address")
