@@ -89,7 +89,9 @@ Json sentence_json(const TranslatedSentence& sentence) {
     if (!translation.alignment.empty()) one["alignment"] = translation.alignment;
     if (!translation.unmet_constraints.empty()) one["unmet_constraints"] = translation.unmet_constraints;
   }
-  return {{"source", sentence.source}, {"translations", std::move(translations)}};
+  Json json{{"source", sentence.source}, {"translations", std::move(translations)}};
+  if (!sentence.source_tokens.empty()) json["source_tokens"] = sentence.source_tokens;
+  return json;
 }
 
 }  // namespace

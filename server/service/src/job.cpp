@@ -268,6 +268,15 @@ void Job::pass_on(std::size_t index) {
   complete_.push_back(index);
 }
 
+std::vector<std::string> Job::source_tokens(const Leg& leg, const Sentence& sentence) {
+  std::vector<std::string> tokens;
+  if (sentence.translations.empty() || sentence.translations.front().alignment.empty()) return tokens;
+  for (const tokenizer::Piece& piece : leg.source_tokenizer->encode_pieces(sentence.source))
+    tokens.push_back(sentence.source.substr(piece.begin, piece.end - piece.begin));
+  if (tokens.size() + 1 != sentence.translations.front().alignment.front().size()) tokens.clear();
+  return tokens;
+}
+
 void Job::assemble(Item& item, TranslatedText& text) const {
   std::size_t n_best = 1;
   for (const Sentence& sentence : item.sentences) n_best = std::max(n_best, sentence.translations.size());
@@ -276,7 +285,10 @@ void Job::assemble(Item& item, TranslatedText& text) const {
     const auto& translations = sentence.translations;
     for (std::size_t i = 0; i < n_best; ++i)
       whole[i] += sentence.before + (i > 0 && i < translations.size() ? translations[i].text : sentence.text);
-    if (request_.details) text.sentences.push_back({std::move(sentence.source), std::move(sentence.translations)});
+    if (!request_.details) continue;
+    std::vector<std::string> tokens;
+    if (request_.alignment && item.legs.size() == 1) tokens = source_tokens(item.legs.front(), sentence);
+    text.sentences.push_back({std::move(sentence.source), std::move(tokens), std::move(sentence.translations)});
   }
   for (std::string& one : whole) one += item.after;
   text.text = std::move(whole.front());

@@ -103,6 +103,7 @@ class Job {
   /// Passes the text on if it has no open sentences.
   void pass_on(std::size_t index);
   void assemble(Item& item, TranslatedText& text) const;
+  static std::vector<std::string> source_tokens(const Leg& leg, const Sentence& sentence);
 
   TranslateRequest request_;
   TranslationService::Done done_;

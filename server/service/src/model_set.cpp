@@ -139,7 +139,8 @@ std::optional<Leg> ModelSet::leg(const std::string& source, const std::string& t
              .source = source,
              .target = target,
              .strategy = served->strategy,
-             .beam_size = served->beam_size};
+             .beam_size = served->beam_size,
+             .source_tokenizer = served->model.source_tokenizer()};
 }
 
 bool ModelSet::offers(const std::string& source, const std::string& target) const {

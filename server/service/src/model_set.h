@@ -11,6 +11,7 @@
 #include <dragoman/pipeline/model.h>
 #include <dragoman/pipeline/translator.h>
 #include <dragoman/server/translation_service.h>
+#include <dragoman/tokenizer/tokenizer.h>
 
 namespace dragoman::server {
 
@@ -22,6 +23,7 @@ struct Leg {
   std::string target{};
   std::string strategy{};  ///< the default one of the model
   std::int32_t beam_size = 1;
+  std::shared_ptr<const tokenizer::Tokenizer> source_tokenizer{};
 };
 
 /// The models of a service, and the pairs that they offer. Immutable and thread-safe. It must not be destroyed by a

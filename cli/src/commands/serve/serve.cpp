@@ -26,6 +26,7 @@
 #include <dragoman/server/keys.h>
 #include <dragoman/server/line_writer.h>
 #include <dragoman/server/operation.h>
+#include <dragoman/server/page.h>
 #include <dragoman/server/server_options.h>
 #include <dragoman/server/translation_service.h>
 
@@ -212,6 +213,7 @@ class Serve final : public Command {
     server::Operation operation(options,
                                 {.log_line = [&](const std::string& line) { log.write(line); }, .reload = reload});
     server::add_dialects(operation.router(), service, dialect_options(options));
+    server::add_page_routes(operation.router());
     operation.finish_routes();
     add_metrics(operation.metrics(), service);
 

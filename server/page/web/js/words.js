@@ -2,7 +2,7 @@
 
 // Returns the text of a piece without the marks of its tokenizer: SentencePiece, byte-level, subword-nmt.
 function bare(piece) {
-  return piece.replace(/^[▁Ġ]+/, "").replace(/(@@|￭|<\/w>)$/, "").replace(/^￭/, "");
+  return piece.replace(/^[▁Ġ\s]+/, "").replace(/(@@|￭|<\/w>)$/, "").replace(/^￭/, "");
 }
 
 // Returns [begin, end] of each piece in the text; [place, place] for one that does not show, as bytes of a character.

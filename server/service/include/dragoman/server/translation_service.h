@@ -96,6 +96,9 @@ struct PartialText {
 /// A sentence of a text, with its translations, best first.
 struct TranslatedSentence {
   std::string source{};
+  /// The part of the source that each column of the alignments belongs to, but for the last, the end of the source.
+  /// Empty without alignments, after a pivot, and for models with language tokens in the source.
+  std::vector<std::string> source_tokens{};
   std::vector<pipeline::Translation> translations{};
 };
 
