@@ -11,14 +11,13 @@ import uvicorn
 port, folder, pieces, workers, threads, compute, beam = sys.argv[1:]
 translator = ctranslate2.Translator(folder, compute_type=compute, inter_threads=int(workers), intra_threads=int(threads))
 tokenizer = sentencepiece.SentencePieceProcessor(pieces)
-END = tokenizer.eos_id()
 app = fastapi.FastAPI()
 
 
 @app.post("/translate")
 def translate(body: dict):
     texts = body["q"] if isinstance(body["q"], list) else [body["q"]]
-    sources = [[str(piece) for piece in [*tokenizer.encode(text), END]] for text in texts]
+    sources = [[str(piece) for piece in tokenizer.encode(text)] for text in texts]  # the model adds the end itself
     results = translator.translate_batch(sources, beam_size=int(beam), max_decoding_length=256)
     found = [tokenizer.decode([int(piece) for piece in result.hypotheses[0]]) for result in results]
     return {"translatedText": found if isinstance(body["q"], list) else found[0]}

@@ -171,7 +171,7 @@ function showDetected(translation) {
   if (from.value !== "auto") return;
   detectedLanguage = translation.source;
   const name = languageName(detectedLanguage, offered.find((one) => one.code === detectedLanguage)?.name);
-  at("detected").textContent = say("detected", name, Math.round((translation.confidence ?? 0) * 100));
+  at("detected").textContent = translation.confidence ? say("detected", name, Math.round(translation.confidence * 100)) : "";
 }
 
 function showOthers(texts) {
