@@ -2,22 +2,11 @@
 
 #include <dragoman/plugins/host.h>
 #include <dragoman/plugins/open_tokenizer.h>
-#include <dragoman/tokenizer/character_maps.h>
 #include <dragoman/tokenizer/learn_bpe.h>
 #include <dragoman/tokenizer/learn_unigram.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
 namespace dragoman {
-namespace {
-
-/// Fills in a character map that is named but not given with SentencePiece's map of that name.
-void add_character_map(tokenizer::SentencePieceNormalization& normalization) {
-  if (normalization.character_map.empty() && normalization.name != "identity")
-    normalization.character_map = tokenizer::make_character_map(normalization.name);
-}
-
-}  // namespace
-
 Tokenizer Tokenizer::open(const std::filesystem::path& file) {
   return {plugins::open_tokenizer(plugins::default_host().registry(), file)};
 }
@@ -60,17 +49,13 @@ void Tokenizer::save(const std::filesystem::path& file) const {
 
 Tokenizer learn_bpe(const std::vector<std::filesystem::path>& files, const LearnBpeOptions& options,
                     const ProgressSink& progress, const LogSink& log, const std::stop_token& stop) {
-  LearnBpeOptions complete = options;
-  if (complete.sentencepiece) add_character_map(*complete.sentencepiece);
-  return {std::make_shared<const tokenizer::BpeTokenizer>(tokenizer::learn_bpe(files, complete, progress, log, stop))};
+  return {std::make_shared<const tokenizer::BpeTokenizer>(tokenizer::learn_bpe(files, options, progress, log, stop))};
 }
 
 Tokenizer learn_unigram(const std::vector<std::filesystem::path>& files, const LearnUnigramOptions& options,
                         const ProgressSink& progress, const LogSink& log, const std::stop_token& stop) {
-  LearnUnigramOptions complete = options;
-  add_character_map(complete.normalization);
   return {std::make_shared<const tokenizer::UnigramTokenizer>(
-      tokenizer::learn_unigram(files, complete, progress, log, stop))};
+      tokenizer::learn_unigram(files, options, progress, log, stop))};
 }
 
 }  // namespace dragoman

@@ -1,6 +1,6 @@
 """Keywords that functions share, for type checkers.
 
-`tests/python/test_options.py` compares `SearchOptions` with the library's own table.
+`tests/python/test_options.py` compares them with the library's own tables.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class LearnOptions(TypedDict, total=False):
 
 
 class LearnBpeOptions(LearnOptions, total=False):
-    """The options of `learn_bpe`; docs/guides/tokenizer.md explains each."""
+    """The options of `learn_bpe`; docs/guides/tokenizer.md explains them."""
 
     min_frequency: int
     normalization: str
@@ -125,13 +125,13 @@ class LearnBpeOptions(LearnOptions, total=False):
     word_marks: bool
     spaces_apart: bool
     escape_marks: bool
-    memory: int
+    memory: int | str
     sentencepiece: bool
     written_as: str
 
 
 class LearnUnigramOptions(LearnOptions, total=False):
-    """The options of `learn_unigram`; docs/guides/tokenizer.md explains each."""
+    """The options of `learn_unigram`; docs/guides/tokenizer.md explains them."""
 
     seed_size: int
     shrinking_factor: float
@@ -221,14 +221,22 @@ def progress_function(function: ProgressFunction | bool | None) -> Callable[...,
     return call
 
 
-def _document_search_options() -> None:
-    """Add the library's own help to the docstring."""
-    lines = [SearchOptions.__doc__ or "", "", "    Attributes", "    ----------"]
-    for name, _, help_text, fallback, choices in _core.search_options():
-        more = f" One of {', '.join(choices)}." if choices else ""
+def described_options(function: str) -> list[str]:
+    """Return the lines of a docstring for the options in the library's table of a function."""
+    lines = []
+    for name, _, help_text, fallback, choices in _core.option_table(function):
+        more = f" One of {', '.join(choices)}." if choices and not all(word in help_text for word in choices) else ""
         default = "" if fallback == "null" else f" Default: {fallback}."
         lines += [f"    {name}", f"        {help_text[:1].upper()}{help_text[1:]}.{more}{default}"]
-    SearchOptions.__doc__ = "\n".join(lines)
+    return lines
 
 
-_document_search_options()
+def _document(options: type, function: str) -> None:
+    """Add the library's own help to the docstring."""
+    lines = [options.__doc__ or "", "", "    Attributes", "    ----------", *described_options(function)]
+    options.__doc__ = "\n".join(lines)
+
+
+_document(SearchOptions, "search")
+_document(LearnBpeOptions, "learn_bpe")
+_document(LearnUnigramOptions, "learn_unigram")

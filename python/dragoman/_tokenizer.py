@@ -18,6 +18,7 @@ from ._options import (
     LearnUnigramOptions,
     LogFunction,
     ProgressFunction,
+    described_options,
     log_function,
     progress_function,
     several,
@@ -367,7 +368,8 @@ def learn_bpe(
         Functions that receive progress and messages. `progress=True` shows a bar. By default messages go to the logger
         "dragoman".
     **options
-        The options of `dragoman learn-bpe`, as `vocab_size=8000`; docs/guides/tokenizer.md explains each.
+        The options of `dragoman learn-bpe`, as `vocab_size=8000`, which are listed below. docs/guides/tokenizer.md
+        explains them. An unknown option is a BadInputError that suggests the nearest name.
 
     Examples
     --------
@@ -376,7 +378,7 @@ def learn_bpe(
     ['▁low']
     """
     with _files_of(files, texts) as paths:
-        return Tokenizer._wrap(_core.learn_bpe(paths, dict(options), progress_function(progress), log_function(log)))
+        return Tokenizer._wrap(_core.learn_bpe(paths, to_json(options), progress_function(progress), log_function(log)))
 
 
 def learn_unigram(
@@ -389,7 +391,7 @@ def learn_unigram(
 ) -> Tokenizer:
     """Learn a unigram vocabulary as SentencePiece does; the result has the bytes of `dragoman learn-unigram`.
 
-    The parameters are those of `learn_bpe`, and the options those of `dragoman learn-unigram`.
+    The parameters are those of `learn_bpe`, and the options those of `dragoman learn-unigram`, which are listed below.
 
     Examples
     --------
@@ -398,4 +400,11 @@ def learn_unigram(
     True
     """
     with _files_of(files, texts) as paths:
-        return Tokenizer._wrap(_core.learn_unigram(paths, dict(options), progress_function(progress), log_function(log)))
+        return Tokenizer._wrap(
+            _core.learn_unigram(paths, to_json(options), None, progress_function(progress), log_function(log))
+        )
+
+
+for _function in (learn_bpe, learn_unigram):
+    _lines = ["", "    Other Parameters", "    ----------------", *described_options(_function.__name__), "    "]
+    _function.__doc__ = (_function.__doc__ or "") + "\n".join(_lines)

@@ -3,6 +3,7 @@
 #include "call.h"
 
 #include <new>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -33,14 +34,33 @@ const char* name_of(core::ErrorCode code) {
   return "Error";
 }
 
+/// Returns an option's key as a keyword of Python: `from` is from_.
+std::string keyword_of(std::string_view key) {
+  std::string word(key);
+  if (nb::cast<bool>(nb::module_::import_("keyword").attr("iskeyword")(to_str(word)))) word += '_';
+  return word;
+}
+
+/// Returns a message in which keys in backquotes are keywords of Python.
+std::string word_for_python(std::string_view message) {
+  std::string worded;
+  for (;;) {
+    const std::size_t open = message.find('`');
+    const std::size_t close = open == std::string_view::npos ? open : message.find('`', open + 1);
+    if (close == std::string_view::npos) return worded.append(message);
+    worded.append(message.substr(0, open + 1)).append(keyword_of(message.substr(open + 1, close - open - 1))) += '`';
+    message.remove_prefix(close + 1);
+  }
+}
+
 nb::object make(const core::Error& error) {
   const bool missing = error.code() == core::ErrorCode::kIo &&
                        std::string_view(error.what()).find("o such file") != std::string_view::npos;
   const nb::object type =
       nb::module_::import_("dragoman.errors").attr(missing ? "MissingFileError" : name_of(error.code()));
-  nb::object made = type(to_str(error.what()));
+  nb::object made = type(to_str(word_for_python(error.what())));
   const std::string_view key = core::option_of(error);
-  made.attr("key") = key.empty() ? nb::object(nb::none()) : nb::object(to_str(key));
+  made.attr("key") = key.empty() ? nb::object(nb::none()) : nb::object(to_str(keyword_of(key)));
   made.attr("location") = to_str(fmt::format("{}:{}", error.location().file, error.location().line));
   return made;
 }

@@ -1,6 +1,7 @@
 #include "arrays.h"
 #include "call.h"
 #include "errors.h"
+#include "options.h"
 #include "parts.h"
 #include "search.h"
 #include "unfinished.h"
@@ -27,13 +28,7 @@
 namespace dragoman::python {
 
 decoding::Search read_search(const std::string& json) {
-  decoding::Search search;
-  if (json.empty()) return search;
-  const core::Json tree = core::parse_json(json, "options");
-  core::OptionReader reader(tree, "options");
-  decoding::search_table().read(reader, search);
-  reader.finish();
-  return search;
+  return read_options(decoding::search_table(), json);
 }
 
 namespace {
@@ -206,17 +201,6 @@ nb::list translate_batch(const TranslatorHandle& self, const nb::list& list, con
   return made;
 }
 
-nb::list search_options() {
-  nb::list made;
-  for (const core::Option& option : decoding::search_table().options()) {
-    nb::list choices;
-    for (const std::string& choice : option.choices) choices.append(to_str(choice));
-    made.append(nb::make_tuple(to_str(option.name), to_str(option.placeholder), to_str(option.help),
-                               to_str(core::one_line(option.fallback.get())), choices));
-  }
-  return made;
-}
-
 }  // namespace
 
 void add_model(nb::module_& module) {
@@ -243,13 +227,12 @@ void add_model(nb::module_& module) {
            }),
            nb::arg("model"), nb::arg("search"), nb::arg("logits_processors"))
       .def("translate_batch", &translate_batch, nb::arg("texts"), nb::arg("search"), nb::arg("source_language"),
-           nb::arg("target_language"), nb::arg("target_prefix"), nb::arg("constraints"), nb::arg("input_tokens"),
-           nb::arg("output_tokens"))
+           nb::arg("target_language"), nb::arg("target_prefix"), nb::arg("constraints"), nb::arg("input_pieces"),
+           nb::arg("output_pieces"))
       .def("submit", &submit, nb::arg("text"), nb::arg("search"), nb::arg("source_language"),
-           nb::arg("target_language"), nb::arg("target_prefix"), nb::arg("constraints"), nb::arg("input_tokens"),
-           nb::arg("output_tokens"), nb::arg("done"), nb::arg("on_partial").none());
+           nb::arg("target_language"), nb::arg("target_prefix"), nb::arg("constraints"), nb::arg("input_pieces"),
+           nb::arg("output_pieces"), nb::arg("done"), nb::arg("on_partial").none());
   module.def("submit_may_wait", [] { return unfinished().bytes() >= kSurelyRoom; });
-  module.def("search_options", &search_options);
   module.def("after_fork", [] {
     note_fork();
     unfinished().forget();

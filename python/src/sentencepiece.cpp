@@ -90,13 +90,11 @@ nb::list n_best_pieces(const Tokenizer& self, nb::handle text, std::int32_t most
   return made;
 }
 
-nb::bytes learn(const std::vector<std::filesystem::path>& files, const nb::dict& options, const nb::object& progress,
-                const nb::object& log) {
-  LearnUnigramOptions read = unigram_options(options);
+nb::bytes learn(const std::vector<std::filesystem::path>& files, const std::string& options, nb::handle character_map,
+                const nb::object& progress, const nb::object& log) {
+  const LearnUnigramOptions read = unigram_options(options, character_map);
   BlockingCall call;
   const std::string model = call.run([&, on_progress = call.progress(progress), on_log = call.log(log)] {
-    if (read.normalization.character_map.empty() && read.normalization.name != "identity")
-      read.normalization.character_map = tokenizer::make_character_map(read.normalization.name);
     return tokenizer::learn_sentencepiece_bpe(files, read, on_progress, on_log, call.stop());
   });
   return to_bytes(model);
@@ -123,8 +121,8 @@ void add_sentencepiece(nb::module_& module) {
   module.def("sentencepiece_pieces", &model_pieces, nb::arg("model"), nb::arg("name"));
   module.def("n_best_pieces", &n_best_pieces, nb::arg("tokenizer"), nb::arg("text"), nb::arg("most"),
              nb::arg("timeout_ms"));
-  module.def("learn_sentencepiece_bpe", &learn, nb::arg("files"), nb::arg("options"), nb::arg("progress").none(),
-             nb::arg("log").none());
+  module.def("learn_sentencepiece_bpe", &learn, nb::arg("files"), nb::arg("options"), nb::arg("character_map").none(),
+             nb::arg("progress").none(), nb::arg("log").none());
 }
 
 }  // namespace dragoman::python

@@ -3,6 +3,7 @@
 #include "dragoman/core/json.h"
 #include "dragoman/core/option_error.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -28,6 +29,8 @@ struct Outer {
   bool loud = false;
   std::string name = "nobody";
   std::string file{};
+  std::vector<std::string> words = {"a", "b"};
+  bool polite = true;
   Colour colour = Colour::kBlue;
   Inner beside{};
   Inner below{};
@@ -48,7 +51,9 @@ OptionTable<Outer> outer_table() {
       .choice("colour", &Outer::colour, {{"red", Colour::kRed}, {"blue", Colour::kBlue}}, "COLOUR", "which",
               {{"loud", "`loud` is an option of its own"}})
       .include(&Outer::beside, inner_table())
-      .nested("below", &Outer::below, inner_table());
+      .nested("below", &Outer::below, inner_table())
+      .texts("words", &Outer::words, "WORD...", "which words")
+      .flag("polite", &Outer::polite, "say please", "do not say please");
 }
 
 Outer read(const Json& json) {
@@ -103,8 +108,9 @@ TEST(OptionTable, AdvisesAboutValuesThatBelongElsewhere) {
   EXPECT_THAT(refusal({{"colour", "loud"}}),
               EndsWith("colour: must be one of: red, blue; `loud` is an option of its own"));
   EXPECT_THAT(refusal({{"colour", "green"}}), EndsWith("it must be one of: red, blue"));
+  const auto table = outer_table();
   try {
-    outer_table().options()[4].parse("loud");
+    std::ranges::find(table.options(), "colour", &Option::name)->parse("loud");
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "must be one of: red, blue; `loud` is an option of its own");
@@ -119,8 +125,9 @@ TEST(OptionTable, DescribesItsOptionsInOrder) {
     names.push_back(option.name);
     defaults.push_back(option.fallback.get());
   }
-  EXPECT_THAT(names, ElementsAre("count", "loud", "name", "file", "colour", "rate", "below.rate"));
-  EXPECT_THAT(defaults, ElementsAre(3, false, "nobody", Json(), "blue", 0.5, 0.5));
+  EXPECT_THAT(names, ElementsAre("count", "loud", "name", "file", "colour", "rate", "below.rate", "words", "polite"));
+  EXPECT_THAT(defaults, ElementsAre(3, false, "nobody", Json(), "blue", 0.5, 0.5, Json{"a", "b"}, true));
+  EXPECT_EQ(table.options().back().negation, "do not say please");
   EXPECT_EQ(table.options()[0].group, "Outer");
   EXPECT_EQ(table.options()[5].group, "Inner");
 }
@@ -186,6 +193,36 @@ TEST(OptionTable, CompletesWhatWasNotSaid) {
   EXPECT_EQ(first, (Said{.count = 3, .loud = true, .name = ""}));
   said_table().complete(first, {.loud = false, .colour = "red"});
   EXPECT_EQ(first, (Said{.count = 3, .loud = true, .name = "", .colour = "red"}));
+}
+
+TEST(OptionTable, ReadsATextOrAListOfTexts) {
+  EXPECT_THAT(read({{"words", "one"}}).words, ElementsAre("one"));
+  EXPECT_THAT(read({{"words", {"x", "y", "z"}}}).words, ElementsAre("x", "y", "z"));
+  EXPECT_THAT(read({{"words", Json::array()}}).words, ElementsAre());
+  EXPECT_THAT(read(Json::object()).words, ElementsAre("a", "b"));
+  EXPECT_THAT(refusal({{"words", {"x", 1}}}), HasSubstr("here: words: must be a text or a list of texts"));
+}
+
+TEST(OptionTable, AnUnknownKeyIsTheOptionOfItsError) {
+  const Json json{{"cuont", 3}};
+  try {
+    read(json);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(option_of(error), "cuont");
+    EXPECT_THAT(error.what(), HasSubstr("did you mean 'count'"));
+  }
+}
+
+TEST(OptionTable, RequiresRangesOfValuesThatWereSetInPlace) {
+  EXPECT_NO_THROW(outer_table().require_in_range(Outer{}));
+  try {
+    outer_table().require_in_range({.count = 10});
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(option_of(error), "count");
+  }
 }
 
 TEST(OptionTable, AnErrorCarriesTheKeyOfItsOption) {

@@ -97,9 +97,8 @@ using tokenizer::LearnUnigramOptions;
 /// <dragoman/tokenizer/learn_bpe.h>.
 Tokenizer learn_bpe(const std::vector<std::filesystem::path>& files, const LearnBpeOptions& options = {},
                     const ProgressSink& progress = {}, const LogSink& log = {}, const std::stop_token& stop = {});
-/// Learns a unigram vocabulary as SentencePiece does. With the same options, the result is byte-identical to the result
-/// of `dragoman learn-unigram`. One default differs: the command normalises with "nmt_nfkc", while `normalization.name`
-/// is "identity" here. Full contract: <dragoman/tokenizer/learn_unigram.h>.
+/// Learns a unigram vocabulary as SentencePiece does. The result is byte-identical to the result of
+/// `dragoman learn-unigram`. Full contract: <dragoman/tokenizer/learn_unigram.h>.
 Tokenizer learn_unigram(const std::vector<std::filesystem::path>& files, const LearnUnigramOptions& options = {},
                         const ProgressSink& progress = {}, const LogSink& log = {}, const std::stop_token& stop = {});
 

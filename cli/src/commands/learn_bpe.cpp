@@ -1,11 +1,10 @@
 #include "options/input_guard.h"
 #include "options/memory_option.h"
-#include "options/number_option.h"
 #include "options/option_group.h"
+#include "options/stage_options.h"
 #include "options/text_inputs.h"
 #include "options/tokenizer/character_map_options.h"
-#include "options/tokenizer/invalid_utf8_option.h"
-#include "options/tokenizer/protect_option.h"
+#include "options/tokenizer/protected_patterns_file.h"
 #include "options/tokenizer/tokenizer_options.h"
 #include "options/tokenizer/user_symbols_file.h"
 #include "options/tokenizer/vocab_size_option.h"
@@ -17,8 +16,10 @@
 #include <fmt/format.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/options.h>
 #include <dragoman/tokenizer/bpe_definition.h>
 #include <dragoman/tokenizer/learn_bpe.h>
+#include <dragoman/tokenizer/learning_tables.h>
 #include <dragoman/tokenizer/vocabulary_editing.h>
 
 namespace dragoman::cli {
@@ -62,8 +63,7 @@ class LearnBpe final : public Command {
     add_words(words);
     options.add(words);
     po::options_description machine = option_group("Machine");
-    machine.add_options()("threads", thread_count(learn_.threads),
-                          "0: all cores that the process may use; the result does not depend on it");
+    table_.add_group_to("Machine", machine);
     memory_.add_to(machine);
     options.add(machine);
   }
@@ -71,26 +71,25 @@ class LearnBpe final : public Command {
 
   void run(const Session& session) override {
     const std::vector<std::int32_t> sizes = sizes_.sizes(inputs_, output_);
+    core::OptionReader reader(table_.settings(), "command line");
+    tokenizer::learn_bpe_table().read(reader, learn_);
     learn_.smallest_vocab_size = sizes.front();
     learn_.vocab_size = sizes.back();
     require_folder_of_output();
-    refuse_taken_files("--special", special_tokens_);
+    if (table_.said().contains("special_tokens")) refuse_taken_files("--special", learn_.special_tokens);
     refuse_taken_files("--user-symbol", learn_.user_symbols);
     if (inputs_.empty() == counts_.empty()) throw UsageError("learn-bpe needs either --input or --counts");
     if (!symbols_file_.empty()) append_user_symbols(symbols_file_, learn_.user_symbols);
-    learn_.protected_patterns = protect_.patterns();
-    choose_special_tokens();
-    learn_.byte_fallback = !no_byte_fallback_;
-    learn_.spaces_apart = no_word_marks_;
-    learn_.word_marks = !no_word_marks_;
+    if (!patterns_file_.empty()) append_protected_patterns(patterns_file_, learn_.protected_patterns);
+    if (no_special_) drop_special_tokens();
+    learn_.spaces_apart = !learn_.word_marks;
     const tokenizer::FileKind kind = kind_to_write();
     choose_normalization(kind);
     learn_.written_as = kind;
     learn_.memory = memory_.budget(output_);
-    learn_.invalid_utf8 = utf8_.value();
     if (!counts_.empty() && learn_.invalid_utf8 != tokenizer::InvalidUtf8::kKeep)
       throw UsageError("--invalid-utf8 goes with --input; count files are read as they are");
-    learn_.escape_marks = !no_escape_ && kind != tokenizer::FileKind::kSentencePiece;
+    if (kind == tokenizer::FileKind::kSentencePiece) learn_.escape_marks = false;
     const auto files = expand_files(counts_.empty() ? inputs_ : counts_);
     for (const std::int32_t size : sizes) {
       require_not_an_input(path_for_size(output_, size), files);
@@ -127,59 +126,29 @@ class LearnBpe final : public Command {
         ("to", po::value(&to_)->value_name("KIND"),
          "format of the output: tokenizer-json or sentencepiece; by default, the name of --output decides: "
          "sentencepiece for .model, tokenizer-json for others");
-    utf8_.add_to(options);
+    table_.add_group_to("Files", options);
   }
 
   void add_size(po::options_description& options) {
     sizes_.add_to(options);
-    options.add_options()  //
-        ("min-frequency",
-         whole_number("--min-frequency", learn_.min_frequency, std::uint64_t{0})->default_value("2")->value_name("N"),
-         "minimum frequency of a merged pair")  //
-        ("max-piece-length",
-         whole_number("--max-piece-length", learn_.max_piece_length, std::int32_t{0})
-             ->default_value("0")
-             ->value_name("N"),
-         "maximum length of a merged piece in characters, including the word mark; 0: no limit; spm_train uses 16")  //
-        ("min-word-count",
-         whole_number("--min-word-count", learn_.min_word_count, std::uint64_t{0})->default_value("1")->value_name("N"),
-         "ignore words that occur less often in the corpus")  //
-        ("character-coverage",
-         real_number("--character-coverage", learn_.character_coverage, kShare)
-             ->default_value("1")
-             ->value_name("SHARE"),
-         "share of the corpus's characters that become pieces");
+    table_.add_group_to("Size", options);
   }
 
   void add_pieces(po::options_description& options) {
-    options.add_options()  //
-        ("special", po::value(&special_tokens_)->multitoken()->value_name("TOKEN..."),
-         "special tokens in the order of their ids, instead of <unk> <s> </s>")  //
-        ("no-special", po::bool_switch(&no_special_),
-         "no special tokens; the vocabulary cannot be used for translation")  //
-        ("user-symbol", po::value(&learn_.user_symbols)->multitoken()->value_name("SYMBOL..."),
-         "texts that are always one piece; they may contain spaces")                                                  //
+    table_.add_group_to("Special pieces", options);
+    options.add_options()                                                                                             //
         ("user-symbols-file", po::value(&symbols_file_)->value_name("FILE"), "file with user symbols, one per line")  //
-        ("no-byte-fallback", po::bool_switch(&no_byte_fallback_),
-         "no pieces for the 256 bytes; unknown characters become <unk>");
+        ("no-special", po::bool_switch(&no_special_),
+         "no special tokens; the vocabulary cannot be used for translation");
   }
 
   void add_words(po::options_description& options) {
-    options.add_options()  //
-        ("normalization", po::value(&normalization_)->default_value("none")->value_name("FORM"),
-         "none, nfc or nfkc; with --to sentencepiece also nmt_nfkc, nmt_nfkc_cf and nfkc_cf")       //
-        ("lowercase", po::bool_switch(&learn_.lowercase), "convert the text to lower case")         //
-        ("split-digits", po::bool_switch(&learn_.split_digits), "make each digit a separate word")  //
-        ("split-case", po::bool_switch(&learn_.split_case),
-         "split words before an upper-case letter that follows a lower-case one, as in camelCase")  //
-        ("split-punctuation", po::bool_switch(&learn_.split_punctuation),
-         "split words between letters, numbers and other characters")  //
-        ("no-word-marks", po::bool_switch(&no_word_marks_),
-         "no word marks: each space is a separate piece, written as U+2581")  //
-        ("no-escape", po::bool_switch(&no_escape_),
-         "decode a U+2581 of the text to a space, as SentencePiece does, instead of to itself");
+    options.add_options()("normalization", po::value(&normalization_)->default_value("none")->value_name("FORM"),
+                          "none, nfc or nfkc; with --to sentencepiece also nmt_nfkc, nmt_nfkc_cf and nfkc_cf");
     rules_.add_rules_to(options);
-    protect_.add_to(options);
+    table_.add_group_to("Words", options);
+    options.add_options()("protect-file", po::value(&patterns_file_)->value_name("FILE"),
+                          "file with regular expressions for --protect, one per line");
   }
 
   /// A learned vocabulary marks the beginning of words, and does not use the byte alphabet of GPT-2.
@@ -214,13 +183,10 @@ class LearnBpe final : public Command {
     rules_.apply_to(learn_.sentencepiece.emplace());
   }
 
-  void choose_special_tokens() {
-    if (no_special_ && !special_tokens_.empty())
+  void drop_special_tokens() {
+    if (table_.said().contains("special_tokens"))
       throw UsageError("--no-special: --special names special tokens; leave one of the two out");
-    if (no_special_)
-      learn_.special_tokens.clear();
-    else if (!special_tokens_.empty())
-      learn_.special_tokens = special_tokens_;
+    learn_.special_tokens.clear();
   }
 
   /// Fails before a corpus is read in vain.
@@ -239,22 +205,22 @@ class LearnBpe final : public Command {
   }
 
   tokenizer::LearnOptions learn_;
-  ProtectOption protect_;
+  /// The options of the table, except for those that the command sets by other options.
+  StageOptions table_{tokenizer::learn_bpe_table().options(),
+                      {"vocab_size", "written_as", "memory", "normalization", "spaces_apart", "sentencepiece",
+                       "character_map", "dummy_prefix", "remove_extra_spaces", "escape_spaces", "space_as_suffix"},
+                      {{"special_tokens", "special"}, {"user_symbols", "user-symbol"}, {"escape_marks", "no-escape"}}};
   CharacterMapOptions rules_;
   VocabSizeOption sizes_;
   MemoryOption memory_;
-  InvalidUtf8Option utf8_;
   std::vector<std::string> inputs_;
   std::vector<std::string> counts_;
   std::string output_;
   std::string symbols_file_;
+  std::string patterns_file_;
   std::string to_;
   std::string normalization_;
-  std::vector<std::string> special_tokens_;
   bool no_special_ = false;
-  bool no_word_marks_ = false;
-  bool no_byte_fallback_ = false;
-  bool no_escape_ = false;
 };
 
 }  // namespace

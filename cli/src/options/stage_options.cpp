@@ -60,11 +60,20 @@ void StageOptions::add_to(po::options_description& options) {
     if (std::ranges::find(titles, option.group) == titles.end()) titles.push_back(option.group);
   for (const std::string& title : titles) {
     po::options_description group = option_group(title);
-    for (const core::Option& option : *options_)
-      if (option.group == title && std::ranges::find(hidden_, option.name) == hidden_.end())
-        add(as_written(option.name), option, group);
+    add_group_to(title, group);
     if (!group.options().empty()) options.add(group);
   }
+}
+
+void StageOptions::add_group_to(std::string_view title, po::options_description& options) {
+  for (const core::Option& option : *options_)
+    if (option.group == title && std::ranges::find(hidden_, option.name) == hidden_.end())
+      add(flag_of(option), option, options);
+}
+
+std::string StageOptions::flag_of(const core::Option& option) const {
+  if (const auto named = flags_.find(option.name); named != flags_.end()) return named->second;
+  return as_written(option.negation.empty() ? option.name : "no_" + option.name);
 }
 
 void StageOptions::add_as(const std::string& name, std::string_view option, po::options_description& options) {
@@ -79,17 +88,19 @@ void StageOptions::add(const std::string& name, const core::Option& option, po::
                        bool required) {
   const std::string word = without_letter(name);
   if (option.placeholder.empty()) {
-    auto* value = po::bool_switch()->notifier([this, key = option.name](bool given) {
+    const bool turns_on = option.negation.empty();
+    auto* value = po::bool_switch()->notifier([this, key = option.name, turns_on](bool given) {
       if (given)
-        set(key, true);
+        set(key, turns_on);
       else
-        settings_[key] = false;
+        settings_[key] = !turns_on;
     });
-    options.add_options()(name.c_str(), value, help_of(option).c_str());
+    options.add_options()(name.c_str(), value, (turns_on ? help_of(option) : option.negation).c_str());
     return;
   }
   if (option.repeated) {
     auto* values = po::value<std::vector<std::string>>()->composing()->value_name(option.placeholder);
+    if (option.placeholder.ends_with("...")) values->multitoken();
     values->notifier([this, word, &option](const std::vector<std::string>& texts) {
       for (const std::string& text : texts) add_value(settings_[option.name], parse(word, option, text));
       said_[option.name] = settings_[option.name];

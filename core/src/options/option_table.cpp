@@ -1,6 +1,7 @@
 #include "dragoman/core/option_table.h"
 
 #include "dragoman/core/json.h"
+#include "dragoman/core/option_error.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -61,6 +62,21 @@ std::optional<std::size_t> chosen(OptionReader& reader, const std::string& key, 
   std::vector<std::pair<std::string_view, std::size_t>> choices;
   for (std::size_t i = 0; i < names.size(); ++i) choices.emplace_back(names[i], i);
   return reader.choice(key, std::size_t{0}, choices);
+}
+
+/// Reads a text or a list of texts.
+std::vector<std::string> texts_of(OptionReader& reader, const std::string& key) {
+  const Json& value = reader.subtree(key);
+  std::vector<std::string> texts;
+  const auto add = [&](const Json& text) {
+    reader.check(text.is_string(), key, "must be a text or a list of texts");
+    texts.push_back(text.get<std::string>());
+  };
+  if (value.is_array())
+    for (const Json& text : value) add(text);
+  else
+    add(value);
+  return texts;
 }
 
 constexpr const char* kTypeKey = "type";
@@ -139,6 +155,22 @@ void UntypedOptionTable::add_text(Option option, const Place& place, const std::
   if (!fallback.empty()) option.fallback = Json(fallback);
   option.parse = [](const std::string& word) { return Json(word); };
   add_plain<std::string>(std::move(option), place);
+}
+
+void UntypedOptionTable::add_texts(Option option, const Place& place, const std::vector<std::string>& fallback) {
+  using Texts = std::vector<std::string>;
+  if (!fallback.empty()) option.fallback = Json(fallback);
+  option.repeated = true;
+  option.parse = [](const std::string& word) { return Json::array({word}); };
+  const std::string name = option.name;
+  add(std::move(option), {[name, place](OptionReader& reader, void* object) {
+                            if (reader.has(name)) make<Texts>(place, object) = texts_of(reader, name);
+                          },
+                          [name, place](const void* object, Json& json) {
+                            if (const auto* texts = find<Texts>(place, object)) json[name] = *texts;
+                          },
+                          {},
+                          completion<Texts>(place)});
 }
 
 std::size_t UntypedOptionTable::Choice::index(const void* object) const {
@@ -241,6 +273,11 @@ std::string UntypedOptionTable::problem(const void* object) const {
   for (const Entry& entry : entries_)
     if (std::string problem = entry.check ? entry.check(object) : std::string(); !problem.empty()) return problem;
   return {};
+}
+
+void UntypedOptionTable::require_in_range(const void* object) const {
+  const std::string found = problem(object);
+  require_option(found.empty(), found.substr(0, found.find(' ')), ErrorCode::kInvalidArgument, "{}", found);
 }
 
 void UntypedOptionTable::complete(void* object, const void* behind) const {

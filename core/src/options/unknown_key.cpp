@@ -33,10 +33,9 @@ std::string scope_of(std::string_view where, std::string_view root) {
 
 }  // namespace
 
-UnknownKey::UnknownKey(std::string where, std::string key, std::vector<std::string> known)
-    : Error(ErrorCode::kBadInput, message_of(where, key, {}, known)),
+UnknownKey::UnknownKey(std::string where, const std::string& key, std::vector<std::string> known)
+    : OptionError(ErrorCode::kBadInput, message_of(where, key, {}, known), key),
       where_(std::move(where)),
-      key_(std::move(key)),
       known_(std::move(known)) {}
 
 UnknownKey::~UnknownKey() = default;
@@ -49,7 +48,7 @@ std::string describe_unknown_key(const UnknownKey& error, std::string_view scope
 void rethrow_with_all_keys(const UnknownKey& error, std::string_view root, std::vector<std::string> all) {
   const std::string scope = scope_of(error.where(), root);
   for (const std::string& own : error.known()) all.push_back(scope.empty() ? own : fmt::format("{}.{}", scope, own));
-  fail(ErrorCode::kBadInput, "{}", describe_unknown_key(error, scope, all));
+  fail_option(error.option(), ErrorCode::kBadInput, "{}", describe_unknown_key(error, scope, all));
 }
 
 }  // namespace dragoman::core

@@ -116,9 +116,7 @@ Search search_of(const DecodingOptions& options) {
 }
 
 void check(const DecodingOptions& options) {
-  const std::string problem = search_table().problem(search_of(options));
-  core::require_option(problem.empty(), problem.substr(0, problem.find(' ')), core::ErrorCode::kInvalidArgument, "{}",
-                       problem);
+  search_table().require_in_range(search_of(options));
   check_together(options);
 }
 

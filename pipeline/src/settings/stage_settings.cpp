@@ -46,22 +46,6 @@ OptionTable<TranslateOptions> ignore_table() {
       "ignore the search defaults and the shortlist in the model's folder (config.json, decoding)");
 }
 
-/// Reads a text or a list of texts.
-std::vector<std::string> read_texts(core::OptionReader& options, const char* key) {
-  const core::Json& value = options.subtree(key);
-  if (value.is_null()) return {};
-  std::vector<std::string> texts;
-  const auto add = [&](const core::Json& text) {
-    options.check(text.is_string(), key, "must be a text or a list of texts");
-    texts.push_back(text.get<std::string>());
-  };
-  if (value.is_array())
-    for (const core::Json& text : value) add(text);
-  else
-    add(value);
-  return texts;
-}
-
 OptionTable<decoding::ShortlistLimits> shortlist_limits_table() {
   using Limits = decoding::ShortlistLimits;
   return OptionTable<Limits>()
@@ -107,19 +91,10 @@ OptionTable<TranslateOptions> text_options_table() {
       .group("Constraints")
       .text("target_prefix", &Options::target_prefix, "TEXT",
             "text that every translation begins with; a line may override it (jsonl: target_prefix)")
-      .custom({{.name = "suppress",
-                .placeholder = "TEXT",
-                .help = "never generate the word or words TEXT, as they are tokenised (YAML: a list)",
-                .parse = [](const std::string& word) { return core::Json::array({word}); },
-                .repeated = true}},
-              [](core::OptionReader& reader, Options& options) { options.suppress = read_texts(reader, "suppress"); })
-      .custom(
-          {{.name = "constraints",
-            .placeholder = "TEXT",
-            .help = "every translation contains the word or words TEXT (YAML: a list); beam search only",
-            .parse = [](const std::string& word) { return core::Json::array({word}); },
-            .repeated = true}},
-          [](core::OptionReader& reader, Options& options) { options.constraints = read_texts(reader, "constraints"); })
+      .texts("suppress", &Options::suppress, "TEXT",
+             "never generate the word or words TEXT, as they are tokenised (YAML: a list)")
+      .texts("constraints", &Options::constraints, "TEXT",
+             "every translation contains the word or words TEXT (YAML: a list); beam search only")
       .flag("ignore_line_options", &Options::ignore_line_options,
             "ignore the keys source_language, target_language, target_prefix, suppress, constraints and decoding of "
             "JSON lines")
@@ -186,14 +161,11 @@ void read_decoder_options(core::OptionReader& options, TranslateSettings& settin
 const OptionTable<ReadSettings>& read_table() {
   static const auto table =
       OptionTable<ReadSettings>()
-          .custom({{.name = "path",
-                    .placeholder = "FILE",
-                    .help = "text, one record per line (gz and zst too); several files (YAML: a list) are read in "
-                            "order; -, or no file, is standard input",
-                    .parse = [](const std::string& word) { return core::Json::array({word}); },
-                    .repeated = true}},
+          .texts("path", &ReadSettings::paths, "FILE",
+                 "text, one record per line (gz and zst too); several files (YAML: a list) are read in order; -, or no "
+                 "file, is standard input")
+          .custom({},
                   [](core::OptionReader& reader, ReadSettings& settings) {
-                    settings.paths = read_texts(reader, "path");
                     reader.check(!reader.has("path") || !settings.paths.empty(), "path", "is an empty list");
                   })
           .custom({{.name = "shard",

@@ -161,7 +161,7 @@ TEST_F(DictionaryTokenizerTest, WordsWithMarksInFrontDecodeAsTheirTokenizerDoes)
 
 /// Of fairseq and Marian, which read `spm_encode`'s lines: unknown text stands there as it is.
 TEST_F(DictionaryTokenizerTest, TextUnknownToAModelIsLookedUpAsText) {
-  LearnUnigramOptions unigram{.vocab_size = 8, .character_coverage = 1, .byte_fallback = false};
+  LearnUnigramOptions unigram{.vocab_size = 8, .character_coverage = 1, .byte_fallback = false, .normalization = {}};
   core::write_file(folder_ / "corpus", "ab ab ab a b\n");
   write_tokenizer_file(learn_unigram({folder_ / "corpus"}, unigram), FileKind::kSentencePiece, folder_ / "unigram");
   LearnOptions merges{.vocab_size = 10};

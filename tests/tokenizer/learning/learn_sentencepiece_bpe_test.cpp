@@ -38,7 +38,7 @@ std::vector<std::string> learn_texts(const std::string& text, const LearnUnigram
 }
 
 LearnUnigramOptions bpe_options(std::int32_t size) {
-  return {.vocab_size = size, .character_coverage = 1, .byte_fallback = false};
+  return {.vocab_size = size, .character_coverage = 1, .byte_fallback = false, .normalization = {}};
 }
 
 std::string copies_of(const std::string& line, int times) {

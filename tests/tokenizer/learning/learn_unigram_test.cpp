@@ -62,7 +62,7 @@ std::string corpus_text() {
 }
 
 LearnUnigramOptions small(std::int32_t size) {
-  return {.vocab_size = size, .character_coverage = 1, .byte_fallback = false};
+  return {.vocab_size = size, .character_coverage = 1, .byte_fallback = false, .normalization = {}};
 }
 
 std::ptrdiff_t characters_of(const std::string& text) {
@@ -222,9 +222,9 @@ TEST(LearnUnigram, RefusesWhatCannotBe) {
   EXPECT_THAT(error([](auto& o) { o.special_tokens = {"<unk>", "a b"}; }), HasSubstr("holds a space"));
   EXPECT_THAT(error([](auto& o) { o.user_symbols = {"<s>"}; }), HasSubstr("given twice"));
   EXPECT_THAT(error([](auto& o) { o.user_symbols = {"<0x41>"}; }), HasSubstr("byte piece"));
-  EXPECT_THAT(error([](auto& o) { o.shrinking_factor = 1; }), HasSubstr("shrinking factor"));
-  EXPECT_THAT(error([](auto& o) { o.max_piece_length = 0; }), HasSubstr("longest piece"));
-  EXPECT_THAT(error([](auto& o) { o.sub_iterations = 0; }), HasSubstr("sub-iterations"));
+  EXPECT_THAT(error([](auto& o) { o.shrinking_factor = 1; }), HasSubstr("shrinking_factor is 1"));
+  EXPECT_THAT(error([](auto& o) { o.max_piece_length = 0; }), HasSubstr("max_piece_length is 0"));
+  EXPECT_THAT(error([](auto& o) { o.sub_iterations = 0; }), HasSubstr("sub_iterations is 0"));
   EXPECT_THAT(testing::error_of([&] { learn_text("  \n\n", small(100)); }), HasSubstr("no words"));
   const testing::TemporaryFolder folder;
   core::write_file(folder / "counts", "3\tabc\n");

@@ -22,6 +22,8 @@
 #include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 #include <dragoman/tokenizer/byte_pieces.h>
+#include <dragoman/tokenizer/character_maps.h>
+#include <dragoman/tokenizer/learning_tables.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 #include <dragoman/tokenizer/word_mark.h>
 
@@ -48,16 +50,10 @@ void check_sentencepiece(const LearnOptions& options) {
 
 void check_options(const std::vector<std::filesystem::path>& inputs, const LearnOptions& options) {
   require(!inputs.empty(), ErrorCode::kInvalidArgument, "there is no file to learn from");
-  check_coverage(options.character_coverage);
-  require(options.vocab_size > 0, ErrorCode::kInvalidArgument, "the vocabulary size is {}; it must be above 0",
-          options.vocab_size);
+  learn_bpe_table().require_in_range(options);
   require(options.smallest_vocab_size >= 0 && options.smallest_vocab_size <= options.vocab_size,
           ErrorCode::kInvalidArgument, "the smallest vocabulary size is {}; it must be from 0 to the size, {}",
           options.smallest_vocab_size, options.vocab_size);
-  require(options.threads >= 0, ErrorCode::kInvalidArgument, "the number of threads is {}; it must not be negative",
-          options.threads);
-  require(options.max_piece_length >= 0, ErrorCode::kInvalidArgument,
-          "the longest piece has {} characters; it must be 0 (any length) or more", options.max_piece_length);
   require(!options.split_case || !options.lowercase, ErrorCode::kInvalidArgument,
           "there is nothing to cut at changes of case in lower-cased text; leave one of the two out");
   require(!options.spaces_apart || !options.word_marks, ErrorCode::kInvalidArgument,
@@ -306,9 +302,11 @@ class Learning {
 };
 
 BpeTokenizer learn_from_files(const std::vector<std::filesystem::path>& files, WordSource::Kind kind,
-                              const LearnOptions& options, const core::ProgressSink& progress, const core::LogSink& log,
+                              const LearnOptions& given, const core::ProgressSink& progress, const core::LogSink& log,
                               const std::stop_token& stop) {
-  check_options(files, options);
+  check_options(files, given);
+  LearnOptions options = given;
+  if (options.sentencepiece) complete_character_map(*options.sentencepiece);
   const WordSource source{.files = files,
                           .kind = kind,
                           .whole_lines = needs_whole_lines(kind, options),

@@ -132,7 +132,7 @@ std::string learn_sentencepiece_bpe(const std::vector<std::filesystem::path>& in
                                     const core::ProgressSink& progress, const core::LogSink& log,
                                     std::stop_token stop) {
   check_unigram_options(inputs, given);
-  const LearnUnigramOptions options = with_normalised_symbols(given);
+  const LearnUnigramOptions options = complete_options(given);
   const WordSource source = word_source(inputs, WordSource::Kind::kTexts, options, log);
   return SentencePieceBpeLearning(source, options, progress, log, stop).run();
 }

@@ -112,7 +112,7 @@ UnigramDefinition learn_from(const std::vector<std::filesystem::path>& files, Wo
                              const LearnUnigramOptions& given, const core::ProgressSink& progress,
                              const core::LogSink& log, const std::stop_token& stop) {
   check_unigram_options(files, given);
-  const LearnUnigramOptions options = with_normalised_symbols(given);
+  const LearnUnigramOptions options = complete_options(given);
   const WordSource source = word_source(files, kind, options, log);
   return UnigramLearning(source, options, progress, log, stop).run();
 }

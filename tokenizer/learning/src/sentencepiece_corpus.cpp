@@ -18,6 +18,8 @@
 #include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/byte_pieces.h>
+#include <dragoman/tokenizer/character_maps.h>
+#include <dragoman/tokenizer/learning_tables.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -27,9 +29,6 @@ using core::Quoted;
 using core::require;
 using core::require_option;
 using Type = UnigramPiece::Type;
-
-/// The maximum of max_piece_length, in characters.
-constexpr int kLongestPiece = 256;
 
 void check_token(const std::string& token, std::string_view kind, bool may_hold_space) {
   require(!token.empty(), ErrorCode::kInvalidArgument, "a {} is empty", kind);
@@ -129,18 +128,7 @@ std::string files_of(const std::vector<std::filesystem::path>& files) {
 
 void check_unigram_options(const std::vector<std::filesystem::path>& files, const LearnUnigramOptions& options) {
   require(!files.empty(), ErrorCode::kInvalidArgument, "there is no file to learn from");
-  check_coverage(options.character_coverage);
-  const auto check = [](bool condition, std::string_view what, auto value, std::string_view range) {
-    require(condition, ErrorCode::kInvalidArgument, "the {} is {}; it must be {}", what, value, range);
-  };
-  check(options.vocab_size > 0, "vocabulary size", options.vocab_size, "above 0");
-  check(options.seed_size > 0, "number of seed pieces", options.seed_size, "above 0");
-  check(options.shrinking_factor > 0 && options.shrinking_factor < 1, "shrinking factor", options.shrinking_factor,
-        "above 0 and below 1");
-  check(options.sub_iterations > 0, "number of sub-iterations", options.sub_iterations, "above 0");
-  check(options.max_piece_length > 0 && options.max_piece_length <= kLongestPiece, "longest piece",
-        options.max_piece_length, fmt::format("from 1 to {} characters", kLongestPiece));
-  check(options.threads >= 0, "number of threads", options.threads, "0 or more");
+  learn_unigram_table().require_in_range(options);
   std::unordered_set<std::string_view> seen;
   for (const auto* tokens : {&options.special_tokens, &options.user_symbols}) {
     const bool special = tokens == &options.special_tokens;
@@ -154,7 +142,8 @@ void check_unigram_options(const std::vector<std::filesystem::path>& files, cons
           "there is no <unk> among the special tokens, and a unigram model needs an unknown piece; add it");
 }
 
-LearnUnigramOptions with_normalised_symbols(LearnUnigramOptions options) {
+LearnUnigramOptions complete_options(LearnUnigramOptions options) {
+  complete_character_map(options.normalization);
   if (options.normalization.escape_spaces)
     for (std::string& symbol : options.user_symbols) symbol = with_spaces_as(kWordMark, symbol);
   return options;

@@ -19,8 +19,12 @@ namespace dragoman::tokenizer {
 /// Throws Error{kInvalidArgument} for options that contradict each other or are out of range.
 void check_unigram_options(const std::vector<std::filesystem::path>& files, const LearnUnigramOptions& options);
 
-/// Returns the options with user-defined symbols as they occur in normalised text.
-LearnUnigramOptions with_normalised_symbols(LearnUnigramOptions options);
+/// The maximum of max_piece_length, in characters.
+inline constexpr int kLongestPiece = 256;
+
+/// Returns the options with the character map of the name, and with user-defined symbols as they occur in normalised
+/// text.
+LearnUnigramOptions complete_options(LearnUnigramOptions options);
 
 /// Returns the words or lines that learning reads. Throws Error{kInvalidArgument} if `kind` is kCounts and learning
 /// must read whole lines.

@@ -176,6 +176,11 @@ std::string make_character_map(std::string_view name) {
   return build_character_map(named_character_rules(name));
 }
 
+void complete_character_map(SentencePieceNormalization& normalization) {
+  if (normalization.character_map.empty() && normalization.name != "identity")
+    normalization.character_map = make_character_map(normalization.name);
+}
+
 std::string make_character_map_of_rules(std::string_view tsv, const std::string& name) {
   return build_character_map(parse_character_rules(tsv, name));
 }

@@ -2,7 +2,6 @@
 #include "younger_characters.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <span>
 #include <vector>
@@ -12,6 +11,7 @@
 #include <unicode/unistr.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/tokenizer/character_maps.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -194,10 +194,14 @@ std::string join_names(std::span<const std::string_view> names) {
 
 }  // namespace
 
+std::vector<std::string_view> character_map_names() {
+  return {"nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"};
+}
+
 CharacterRules named_character_rules(std::string_view name) {
-  constexpr std::array<std::string_view, 5> kNames = {"nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"};
-  core::require(std::ranges::find(kNames, name) != kNames.end(), core::ErrorCode::kInvalidArgument,
-                "there is no normalisation {}; there are {}", name, join_names(kNames));
+  const std::vector<std::string_view> names = character_map_names();
+  core::require(std::ranges::find(names, name) != names.end(), core::ErrorCode::kInvalidArgument,
+                "there is no normalisation {}; there are {}", name, join_names(names));
   if (name == "identity") return {};
   CharacterRules rules = nfkc_rules();
   if (name.starts_with("nmt_")) add_nmt_rules(rules);

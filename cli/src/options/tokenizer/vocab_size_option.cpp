@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include <dragoman/tokenizer/learn_bpe_options.h>
+
 namespace dragoman::cli {
 namespace {
 
@@ -21,8 +23,9 @@ constexpr std::int32_t kMax = std::numeric_limits<std::int32_t>::max();
 }  // namespace
 
 void VocabSizeOption::add_to(po::options_description& options) {
+  const std::string usual = std::to_string(tokenizer::LearnOptions().vocab_size);
   options.add_options()("vocab-size",
-                        po::value(&values_)->multitoken()->default_value({"32000"}, "32000")->value_name("N..."),
+                        po::value(&values_)->multitoken()->default_value({usual}, usual)->value_name("N..."),
                         "total number of pieces; several sizes give one file each, equal to a file learned alone");
 }
 

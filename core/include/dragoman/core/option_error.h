@@ -15,7 +15,7 @@ namespace dragoman::core {
 ///
 ///     const int beam_size = 0;
 ///     require_option(beam_size > 0, "beam_size", ErrorCode::kInvalidArgument, "it is {}, not above 0", beam_size);
-class OptionError final : public Error {
+class OptionError : public Error {
  public:
   OptionError(ErrorCode code, std::string_view message, const std::string& option,
               SourceLocation location = SourceLocation::current());

@@ -32,6 +32,8 @@ struct Option {
   /// The option may be repeated on a command line. Its values are objects, which are merged, or lists, which are
   /// concatenated.
   bool repeated = false;
+  /// For a switch that is on by default: the help of the switch `no_NAME`, which turns it off.
+  std::string negation{};
 };
 
 /// A value that users may expect an option to accept, and advice on the alternative. The advice is a phrase that ends
@@ -91,6 +93,8 @@ class UntypedOptionTable {
   void add_flag(Option option, const Place& place, bool fallback);
   /// An empty `fallback` means that there is no default.
   void add_text(Option option, const Place& place, const std::string& fallback);
+  /// Any number of strings.
+  void add_texts(Option option, const Place& place, const std::vector<std::string>& fallback);
   void add_choice(Option option, const Choice& choice, const void* defaults);
   /// A fixed list of strings, in a std::optional.
   void add_named_choice(Option option, const Place& place, const std::string& fallback, std::vector<std::string> names);
@@ -102,6 +106,7 @@ class UntypedOptionTable {
   void read(OptionReader& reader, void* object) const;
   void write(const void* object, Json& json) const;
   std::string problem(const void* object) const;
+  void require_in_range(const void* object) const;
   void complete(void* object, const void* behind) const;
   const std::vector<Option>& options() const noexcept { return options_; }
 
@@ -175,6 +180,13 @@ class OptionTable {
     table_.add_flag({std::move(name), {}, std::move(help)}, place(member), defaults_.*member);
     return *this;
   }
+  /// `negation` is the help of the switch that turns off an option that is on by default.
+  OptionTable& flag(std::string name, bool T::*member, std::string help, std::string negation) {
+    Option option{.name = std::move(name), .placeholder = {}, .help = std::move(help)};
+    option.negation = std::move(negation);
+    table_.add_flag(std::move(option), place(member), defaults_.*member);
+    return *this;
+  }
   OptionTable& flag(std::string name, std::optional<bool> T::*member, bool fallback, std::string help) {
     table_.add_flag({std::move(name), {}, std::move(help)}, place(member), fallback);
     return *this;
@@ -188,6 +200,13 @@ class OptionTable {
   OptionTable& text(std::string name, std::optional<std::string> T::*member, const std::string& fallback,
                     std::string placeholder, std::string help) {
     table_.add_text({std::move(name), std::move(placeholder), std::move(help)}, place(member), fallback);
+    return *this;
+  }
+
+  /// Any number of texts: in YAML a text or a list of texts. A placeholder that ends with "..." lets a command line
+  /// accept several words after the option.
+  OptionTable& texts(std::string name, std::vector<std::string> T::*member, std::string placeholder, std::string help) {
+    table_.add_texts({std::move(name), std::move(placeholder), std::move(help)}, place(member), defaults_.*member);
     return *this;
   }
 
@@ -267,6 +286,8 @@ class OptionTable {
   /// Describes the first option whose value is out of range: "beam_size is 0; it must be ...". Returns an empty string
   /// if there is none.
   std::string problem(const T& value) const { return table_.problem(&value); }
+  /// Throws Error{kInvalidArgument} with problem() and the key unless all values that were set in C++ are in range.
+  void require_in_range(const T& value) const { table_.require_in_range(&value); }
   /// Sets the members that are unset in `value` to their values in `behind`. Members that cannot be unset keep their
   /// values.
   void complete(T& value, const T& behind) const { table_.complete(&value, &behind); }

@@ -4,25 +4,25 @@
 #include <string_view>
 #include <vector>
 
-#include <dragoman/core/error.h>
+#include <dragoman/core/option_error.h>
 
 namespace dragoman::core {
 
 /// The error that OptionReader::finish() throws for a key that was not read. Its message suggests one of the keys that
 /// were read. Code that knows the other keys of the configuration can suggest better ones.
-class UnknownKey final : public Error {
+class UnknownKey final : public OptionError {
  public:
   /// `where` and `key` are as in OptionReader, and `known` are the keys that were read.
-  UnknownKey(std::string where, std::string key, std::vector<std::string> known);
+  UnknownKey(std::string where, const std::string& key, std::vector<std::string> known);
   ~UnknownKey() override;
 
   const std::string& where() const noexcept { return where_; }
-  const std::string& key() const noexcept { return key_; }
+  /// Returns the unknown key, as option() does.
+  std::string key() const { return std::string(option()); }
   const std::vector<std::string>& known() const noexcept { return known_; }
 
  private:
   std::string where_;
-  std::string key_;
   std::vector<std::string> known_;
 };
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterable, Iterator
 
 from ... import _core
+from ..._options import to_json
 from ...errors import Error
 from . import _assembly, _counting
 from ._model import LoadError, log_level, set_min_log_level
@@ -269,8 +270,6 @@ class _Job:
             options["seed_size"] = spec.seed_sentencepiece_size
             options["shrinking_factor"] = spec.shrinking_factor
             options["sub_iterations"] = spec.num_sub_iterations
-        if whole:
-            options["character_map_bytes"] = normalizer.precompiled_charsmap
         return options
 
     def learn(self, log: Callable[[str, str], None] | None) -> list[tuple[str, float, int]]:
@@ -281,13 +280,14 @@ class _Job:
         if kind in (TrainerSpec.WORD, TrainerSpec.CHAR):
             learned = _counting.learn(self.normalized(), self.trainer, layout)
         else:
-            options = self.options(layout)
+            options = to_json(self.options(layout))
+            character_map = self.normalizer.precompiled_charsmap if self.chunks is None else None
             with self.corpus() as files:
                 if kind == TrainerSpec.BPE:
-                    model = _core.learn_sentencepiece_bpe(files, options, None, log)
+                    model = _core.learn_sentencepiece_bpe(files, options, character_map, None, log)
                     learned = _core.sentencepiece_pieces(model, "learned model")
                 else:
-                    tokenizer: Any = _core.learn_unigram(files, options, None, log)
+                    tokenizer: Any = _core.learn_unigram(files, options, character_map, None, log)
                     learned = tokenizer.unigram_pieces()
         return layout.arrange(learned)
 

@@ -88,10 +88,12 @@ std::unique_ptr<nn::Seq2SeqModel> make_unallocated(const TrainingConfig& config,
   try {
     return environment.make_model(config.model.type, spec, config.model.options);
   } catch (const core::UnknownKey& error) {
-    core::fail(ErrorCode::kBadInput, "model (type {}): {}", core::Quoted{config.model.type},
-               core::describe_unknown_key(error, "model", keys_beside(config.model.type, error.known())));
+    core::fail_again(
+        error, fmt::format("model (type {}): {}", core::quote(config.model.type),
+                           core::describe_unknown_key(error, "model", keys_beside(config.model.type, error.known()))));
   } catch (const core::Error& error) {
-    core::fail(ErrorCode::kBadInput, "model (type {}): {}", core::Quoted{config.model.type}, error.what());
+    core::fail_again(error, fmt::format("model (type {}): {}", core::quote(config.model.type), error.what()),
+                     ErrorCode::kBadInput);
   }
 }
 

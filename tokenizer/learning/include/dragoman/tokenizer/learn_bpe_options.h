@@ -38,7 +38,8 @@ struct LearnOptions {
   Normalization normalization = Normalization::kNone;
   bool lowercase = false;
   /// Normalises and marks spaces as SentencePiece does, instead of the two options above. The vocabulary can then be
-  /// written only as a SentencePiece model. This excludes escapes and the options that split words further.
+  /// written only as a SentencePiece model. This excludes escapes and the options that split words further. learn_bpe()
+  /// makes the character map of the name if `character_map` is empty.
   std::optional<SentencePieceNormalization> sentencepiece = {};
   /// The kind of file that the vocabulary will be written as. learn_bpe() verifies before it reads the corpus that the
   /// kind can represent these options, and learns no pieces that the kind cannot store. If not set, this is verified

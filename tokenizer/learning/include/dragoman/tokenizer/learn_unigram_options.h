@@ -42,7 +42,9 @@ struct LearnUnigramOptions {
   /// Pieces may consist of several spaces. Without it, each space of a run begins a word. Only for a normalisation that
   /// keeps runs of spaces.
   bool whitespace_pieces = false;
-  SentencePieceNormalization normalization = {};
+  /// The normalisation of texts, as in spm_train. learn_unigram() makes the character map of the name if
+  /// `character_map` is empty.
+  SentencePieceNormalization normalization = {.name = "nmt_nfkc", .character_map = {}};
   /// Words (lines if split_whitespace is false) that occur less often in the corpus are omitted.
   std::uint64_t min_word_count = 1;
   InvalidUtf8 invalid_utf8 = InvalidUtf8::kKeep;
