@@ -528,6 +528,15 @@ TEST(Conversion, IsThatOfTheCommand) {
   EXPECT_THAT(error_of([&] { convert(model, folder / "x", {.to = "onnx"}); }), HasSubstr("ctranslate2"));
   EXPECT_THAT(error_of([&] { convert(model / "tokenizer.json", folder / "x"); }), HasSubstr("give it with `to`"));
   EXPECT_THAT(error_of([&] { convert(folder / "missing", folder / "x"); }), HasSubstr("missing"));
+  EXPECT_THAT(error_of([&] { convert(model, folder / "x", {.from = "marian", .to = "ctranslate2"}); }),
+              HasSubstr("`from` has no effect with `to` ctranslate2"));
+  EXPECT_THAT(error_of([&] { convert(folder / "ct2", folder / "x", {.to = "gpt2"}); }), HasSubstr("is a model"));
+  EXPECT_THAT(
+      error_of([&] { convert(model / "tokenizer.json", folder / "x.model", {.import_options = "{\"a\": 1}"}); }),
+      HasSubstr("`import_options` are for a model of another toolkit"));
+  std::filesystem::copy_file(model / "tokenizer.json", folder / "own.json");
+  EXPECT_THAT(error_of([&] { convert(folder / "own.json", folder / "own.json"); }), HasSubstr("own.json"));
+  EXPECT_EQ(testing::read_text(folder / "own.json"), testing::read_text(model / "tokenizer.json"));
   EXPECT_THAT(error_of([&] { quantize(model, folder / "x", ComputeChoice::kF16); }), HasSubstr("fp16"));
 }
 

@@ -404,7 +404,8 @@ struct ConvertOptions {
 
 /// Converts a tokenizer file to another format, imports a model of another toolkit to a model folder, or exports a
 /// model, as `dragoman convert` does. Error{kUnsupported}, which names the parts, if the output cannot express the
-/// input. Error{kInvalidArgument} for an unknown kind.
+/// input. Error{kInvalidArgument} for an unknown kind, for options without effect on this input, and if the output
+/// would replace the input.
 ///
 ///     convert("opus-mt-de-en", "models/de-en");
 ///     convert("source.spm", "tokenizer.json");

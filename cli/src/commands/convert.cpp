@@ -3,19 +3,12 @@
 #include "options/tokenizer/tokenizer_options.h"
 #include "program/command.h"
 
-#include <filesystem>
-#include <type_traits>
-#include <variant>
+#include <fmt/format.h>
 
-#include <dragoman/core/error.h>
-#include <dragoman/core/folder.h>
 #include <dragoman/core/json.h>
+#include <dragoman/core/option_error.h>
 #include <dragoman/core/yaml.h>
-#include <dragoman/formats/model_folder.h>
-#include <dragoman/imports/exports.h>
-#include <dragoman/plugins/export_model.h>
-#include <dragoman/plugins/import_model.h>
-#include <dragoman/tokenizer/bpe_tokenizer.h>
+#include <dragoman/plugins/convert.h>
 
 namespace dragoman::cli {
 namespace {
@@ -34,25 +27,6 @@ void set_import_option(core::Json& options, const std::string& word) {
 }
 
 namespace po = boost::program_options;
-using tokenizer::FileKind;
-
-/// Returns the kind that a file name implies.
-FileKind kind_of_output(const std::string& path) {
-  const auto kind = tokenizer::file_kind_of_name(path);
-  if (!kind)
-    throw UsageError("--output " + path + ": the name does not say which kind of file to write; give it with --to");
-  return *kind;
-}
-
-/// Returns "ctranslate2, marian-npz or huggingface".
-std::string export_names() {
-  const auto& formats = imports::export_formats();
-  std::string names;
-  for (std::size_t i = 0; i < formats.size(); ++i)
-    names.append(i == 0 ? "" : i + 1 == formats.size() ? " or " : ", ").append(formats[i].name);
-  return names;
-}
-
 class Convert final : public Command {
  public:
   std::string_view name() const override { return "convert"; }
@@ -81,7 +55,7 @@ class Convert final : public Command {
          "sentencepiece, tiktoken, youtokentome, or the name of a model importer")  //
         ("to", po::value(&to_)->value_name("KIND"),
          fmt::format("format of the output: for a tokenizer, a format of --from except fastbpe; for a model, {}",
-                     export_names())
+                     plugins::list_export_formats())
              .c_str())("import-options", po::value(&import_options_)->composing()->value_name("KEY=VALUE"),
                        "option for the importer of a model (may be repeated)");
     add_host_options(options, host_options_);
@@ -90,73 +64,23 @@ class Convert final : public Command {
   std::vector<std::string> positional() const override { return {"input"}; }
 
   void run(const Session& session) override {
-    core::require(input_ == "-" || std::filesystem::exists(input_), core::ErrorCode::kIo,
-                  "{}: there is no such file or folder", input_);
+    require_not_an_input(output_, {input_, tokenizer_options_.vocabulary(), tokenizer_options_.dictionary()});
     plugins::Host host(host_options_);
-    if (imports::find_export_format(to_) != nullptr)
-      export_model(host, session);
-    else if (!to_.empty() && formats::is_model_folder(input_))
-      throw UsageError(fmt::format("--to {}: a model folder is exported to {}", to_, export_names()));
-    else if (is_model(host.registry()))
-      import_model(host, session);
-    else
-      convert_tokenizer(host.registry(), session);
+    plugins::ConvertOptions options{.from = from_,
+                                    .to = to_,
+                                    .reading = tokenizer_options_.read_options(),
+                                    .stop = session.stop,
+                                    .log = session.log};
+    for (const std::string& word : import_options_) set_import_option(options.import_options, word);
+    try {
+      plugins::convert(input_, output_, host, options);
+    } catch (const core::OptionError& error) {
+      if (error.code() != core::ErrorCode::kInvalidArgument) throw;
+      throw UsageError(error, "convert");
+    }
   }
 
  private:
-  bool is_model(const plugins::Registry& registry) const {
-    const bool named = registry.model_importers().find(from_) != nullptr;
-    // The importers decide about folders.
-    return named || std::filesystem::is_directory(input_) ||
-           (from_.empty() && plugins::find_importer(registry, input_) != nullptr);
-  }
-
-  void import_model(plugins::Host& host, const Session& session) const {
-    if (!to_.empty() || tokenizer_options_.any())
-      throw UsageError("--to, --separator, --pattern and the like are for tokenizers, and this is a model");
-    plugins::ImportOptions options{.importer = from_, .stop = session.stop, .log = session.log};
-    for (const std::string& word : import_options_) set_import_option(options.options, word);
-    require_not_an_input(output_, {input_});
-    plugins::import_model(input_, output_, host, options);
-    core::log(session.log, core::LogLevel::kInfo, fmt::format("{}: the model of {}", output_, input_));
-  }
-
-  void export_model(plugins::Host& host, const Session& session) const {
-    if (!from_.empty() || !import_options_.empty() || tokenizer_options_.any())
-      throw UsageError("--to " + to_ +
-                       " writes a model for another toolkit, so --from, --import-options and the "
-                       "options of tokenizers say nothing");
-    require_not_an_input(output_, {input_});
-    plugins::export_model(input_, output_, to_, host);
-    core::log(session.log, core::LogLevel::kInfo, fmt::format("{}: {}, as {}", output_, input_, to_));
-  }
-
-  void convert_tokenizer(const plugins::Registry& registry, const Session& session) const {
-    if (!import_options_.empty()) throw UsageError("--import-options are for a model of another toolkit");
-    require_not_an_input(output_, {input_, tokenizer_options_.vocabulary(), tokenizer_options_.dictionary()});
-    core::require_not_in_the_way(input_, output_);
-    // Report errors of the input before errors of the output.
-    if (from_.empty()) plugins::explain_unrecognised(registry, input_);
-    tokenizer::ReadOptions read = tokenizer_options_.read_options(from_);
-    read.log = session.log;
-    const auto definition = tokenizer::read_any_tokenizer_file(input_, read);
-    const FileKind kind = to_.empty() ? kind_of_output(output_) : TokenizerOptions::file_kind(to_, "--to");
-    std::visit([&](const auto& each) { write(each, kind, session); }, definition);
-  }
-
-  template <class Definition>
-  void write(const Definition& definition, FileKind kind, const Session& session) const {
-    constexpr bool kMerges = std::is_same_v<Definition, tokenizer::BpeDefinition>;
-    using Tokenizer = std::conditional_t<kMerges, tokenizer::BpeTokenizer, tokenizer::UnigramTokenizer>;
-    const Tokenizer checked(definition, input_);
-    tokenizer::write_tokenizer_file(definition, kind, output_);
-    if (const std::string difference = tokenizer::difference_when_written(definition, kind); !difference.empty())
-      core::log(session.log, core::LogLevel::kWarning, fmt::format("{}: {}", output_, difference));
-    std::string written = fmt::format("{}: {}, {} pieces", output_, tokenizer::name_of(kind), checked.size());
-    if constexpr (kMerges) written += fmt::format(", {} merges", definition.merges.size());
-    core::log(session.log, core::LogLevel::kInfo, written);
-  }
-
   TokenizerOptions tokenizer_options_;
   plugins::HostOptions host_options_;
   std::vector<std::string> import_options_;

@@ -67,10 +67,7 @@ class TokenizerOptions {
 
   /// Returns whether any of the options is given.
   bool any() const {
-    const tokenizer::ReadOptions usual;
-    return !from_.empty() || read_.separator != usual.separator ||
-           read_.vocabulary_threshold != usual.vocabulary_threshold ||
-           !(vocabulary_.empty() && dictionary_.empty() && pattern_.empty());
+    return !from_.empty() || read_.any() || !(vocabulary_.empty() && dictionary_.empty() && pattern_.empty());
   }
 
   static tokenizer::FileKind file_kind(const std::string& name, std::string_view option) {

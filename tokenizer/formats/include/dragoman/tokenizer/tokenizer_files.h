@@ -65,6 +65,13 @@ struct ReadOptions {
   bool for_several = false;
   /// Receives a warning about parts of a file that encode() ignores: truncation and padding.
   core::LogSink log = {};
+
+  /// Returns whether a property of the file is set: any member but `kind`, `for_several` and `log`.
+  bool any() const {
+    const ReadOptions usual;
+    return separator != usual.separator || vocabulary_threshold != usual.vocabulary_threshold || !vocabulary.empty() ||
+           !dictionary.empty() || pattern || !expression.empty() || listed;
+  }
 };
 
 /// Returns the kind of a file by its content. `path` is used to find files that a kind keeps in the same folder. Throws
