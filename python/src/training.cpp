@@ -18,7 +18,7 @@ namespace dragoman::python {
 namespace {
 
 /// A function from lists of sources, hypotheses and references to a number.
-ValidationMetric to_metric(const nb::object& function) {
+MetricFunction to_metric(const nb::object& function) {
   return [shared = SharedObject(function)](const ValidationTexts& texts) {
     const CallbackScope scope;
     return nb::cast<double>(
@@ -41,7 +41,7 @@ void add_training(nb::module_& module) {
       [](const TrainConfig& config, bool resume, const nb::dict& metrics, const nb::object& progress,
          const nb::object& log) {
         const TrainConfig own = config;
-        std::map<std::string, ValidationMetric> functions;
+        std::map<std::string, MetricFunction> functions;
         for (const auto& [name, function] : metrics)
           functions[nb::cast<std::string>(name)] = to_metric(nb::borrow(function));
         BlockingCall call;

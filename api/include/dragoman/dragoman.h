@@ -353,8 +353,9 @@ struct ValidationTexts {
   const std::vector<std::string>& hypotheses;
   const std::vector<std::string>& references;
 };
-/// Returns a figure for the translations of a validation: a finite number.
-using ValidationMetric = std::function<double(const ValidationTexts& texts)>;
+/// Returns a figure for the translations of a validation: a finite number. An exception of the function ends the
+/// training.
+using MetricFunction = std::function<double(const ValidationTexts& texts)>;
 
 struct TrainOptions {
   /// Whether to continue from the last checkpoint of the output folder.
@@ -363,7 +364,7 @@ struct TrainOptions {
   ProgressSink progress{};
   /// Metrics of validations by name. The configuration uses them as `{name: mine, function: NAME}` in
   /// `validation.metrics`. They are called from the thread that validates.
-  std::map<std::string, ValidationMetric> metrics{};
+  std::map<std::string, MetricFunction> metrics{};
   /// After a stop request, training finishes the current update, writes a checkpoint and throws Error{kInterrupted}.
   std::stop_token stop{};
 };

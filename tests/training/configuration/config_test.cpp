@@ -65,6 +65,24 @@ TEST(TrainingConfig, EveryKeySurvivesADump) {
   EXPECT_EQ(to_json(read_training_config(core::parse_yaml(core::dump_yaml(dump), "dump"), "dump")), dump);
 }
 
+TEST(TrainingConfig, AMetricIsAProgramOrAFunction) {
+  const TrainingConfig config =
+      with({"validation.metrics=[{name: own, function: f, better: lower, on_failure: stop}]"});
+  ASSERT_EQ(config.validation.metrics.size(), 1U);
+  const MetricChoice& metric = config.validation.metrics.front();
+  EXPECT_EQ(metric.kind, ValidationMetric::kFunction);
+  EXPECT_EQ(metric.name(), "own");
+  EXPECT_EQ(metric.function.function, "f");
+  EXPECT_FALSE(metric.higher_is_better());
+  const core::Json dump = to_json(config);
+  EXPECT_FALSE(dump["validation"]["metrics"][0].contains("timeout"));
+  EXPECT_EQ(to_json(read_training_config(core::parse_yaml(core::dump_yaml(dump), "dump"), "dump")), dump);
+  EXPECT_THAT(error_with({"validation.metrics=[{name: own, function: f, timeout: 5}]"}),
+              HasSubstr("a function has no time limit"));
+  EXPECT_THAT(error_with({"validation.metrics=[{name: own, function: f, command: 'wc {hypotheses}'}]"}),
+              HasSubstr("is for a program"));
+}
+
 TEST(TrainingConfig, EmbeddingsAreAFileOrMore) {
   const DataConfig data =
       with({"data.embeddings={source: a.txt, target: {file: b.safetensors, tensor: t, frozen: true, "
@@ -173,7 +191,7 @@ TEST(TrainingConfig, CombinationsThatMakeNoSenseAreRefused) {
   EXPECT_THAT(error_with({"training.updates=0", "training.epochs=1", "training.schedule.type=linear"}),
               HasSubstr("training.updates"));
   EXPECT_THAT(error_with({"validation.patience=3"}), HasSubstr("data.validation"));
-  EXPECT_THAT(error_with({"data.maximum_length=600"}), HasSubstr("maximum_length"));
+  EXPECT_THAT(error_with({"data.maximum_length=600"}), HasSubstr("set data.maximum_length to 512 or less"));
   EXPECT_THAT(error_with({"training.batch_tokens=100"}), HasSubstr("batch_tokens"));
   EXPECT_THAT(error_with({"training.batch_tokens=auto"}), HasSubstr("say with training.memory"));
   EXPECT_THAT(error_with({"training.batch_tokens=many"}), HasSubstr("or auto"));

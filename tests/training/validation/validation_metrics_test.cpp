@@ -139,6 +139,21 @@ TEST_F(ValidationMetrics, AFunctionThatIsMissingOrReturnsNoNumberIsNamed) {
   EXPECT_THAT(message(environment), HasSubstr("no finite number"));
 }
 
+TEST_F(ValidationMetrics, OnFailureIsForValuesOfAFunctionAndItsExceptionsPass) {
+  core::Json tree = task_.tree({"training.updates=2"});
+  tree["validation"]["metrics"] = {{{"name", "own"}, {"function", "wrong"}, {"on_failure", "warn"}}};
+  const TrainingConfig config = read_training_config(tree, "test");
+  TrainerEnvironment environment = make_environment(testing::host());
+  environment.metrics["wrong"] = [](const MetricTexts&) { return std::nan(""); };
+  train(config, StartMode::kFresh, {}, environment);
+  EXPECT_TRUE(lines("validation").back()["own"].is_null());
+  for (const core::ErrorCode code : {core::ErrorCode::kIo, core::ErrorCode::kUnsupported}) {
+    fs::remove_all(task_.file("run"));
+    environment.metrics["wrong"] = [&](const MetricTexts&) -> double { core::fail(code, "it is mine"); };
+    EXPECT_THROW(train(config, StartMode::kFresh, {}, environment), core::Error);
+  }
+}
+
 /// A configuration may come from a stranger: nothing is run, and nothing is written, unless the caller allows it.
 TEST_F(ValidationMetrics, AProgramIsRunOnlyIfCommandsAreAllowed) {
   const std::string proof = task_.file("proof").string();

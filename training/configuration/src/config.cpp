@@ -9,6 +9,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
+#include <dragoman/core/option_error.h>
 #include <dragoman/core/options.h>
 #include <dragoman/core/parallel.h>
 #include <dragoman/core/unknown_key.h>
@@ -112,11 +113,13 @@ void check_together(const TrainingConfig& config, const std::string& where) {
                 "{}: data.tokenizer is missing: name the tokenizer.json that `dragoman learn-bpe` wrote, or one for "
                 "source and one for target",
                 where);
-  core::require(!config.model.complete || config.data.maximum_length <= std::min(config.model.maximum_source_length,
-                                                                                 config.model.maximum_target_length),
-                ErrorCode::kBadInput,
-                "{}: data.maximum_length is {}, but the model takes {} source and {} target tokens", where,
-                config.data.maximum_length, config.model.maximum_source_length, config.model.maximum_target_length);
+  const std::int32_t longest = std::min(config.model.maximum_source_length, config.model.maximum_target_length);
+  core::require_option(!config.model.complete || config.data.maximum_length <= longest, "data.maximum_length",
+                       ErrorCode::kBadInput,
+                       "{}: data.maximum_length is {}, but the model takes {} source and {} target tokens; set "
+                       "data.maximum_length to {} or less",
+                       where, config.data.maximum_length, config.model.maximum_source_length,
+                       config.model.maximum_target_length, longest);
   const bool sized = recipe.batch_tokens > 0;  // not determined by training.memory
   core::require(!sized || config.data.maximum_length <= recipe.batch_tokens, ErrorCode::kBadInput,
                 "{}: a pair of data.maximum_length {} does not fit into training.batch_tokens {}", where,

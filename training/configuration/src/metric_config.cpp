@@ -27,7 +27,8 @@ constexpr std::array<std::pair<std::string_view, ValidationMetric>, 6> kBuiltIn{
      {"chrf++", ValidationMetric::kChrfPlusPlus},
      {"ter", ValidationMetric::kTer}}};
 std::string known() {
-  return fmt::format("{}, and {{name: NAME, command: COMMAND}}", fmt::join(kBuiltIn | std::views::keys, ", "));
+  return fmt::format("{}, {{name: NAME, command: COMMAND}} and {{name: NAME, function: FUNCTION}}",
+                     fmt::join(kBuiltIn | std::views::keys, ", "));
 }
 
 constexpr std::array<std::string_view, 3> kPlaceholders{"{hypotheses}", "{references}", "{sources}"};
@@ -63,46 +64,76 @@ bool is_free_name(std::string_view name) {
          std::ranges::find(kTaken, name) == kTaken.end();
 }
 
-MetricChoice read_external(OptionReader& options, const Json& tree) {
-  OptionReader reader(tree, options.where() + ": metrics");
-  MetricChoice metric{.kind = ValidationMetric::kCommand};
-  ExternalMetric& external = metric.external;
-  external.name = reader.require_key<std::string>("name");
-  reader.check(is_free_name(external.name), "name",
+/// Reads the keys that programs and functions share.
+template <class Metric>
+void read_shared_keys(OptionReader& reader, Metric& metric) {
+  metric.name = reader.require_key<std::string>("name");
+  reader.check(is_free_name(metric.name), "name",
                "must be 1 to 40 letters, digits and -_.+, and not what metrics.jsonl has already");
-  external.function = reader.get("function", "");
-  if (external.function.empty()) {
-    reader.check(reader.has("command"), "command", "is missing: say which program finds the figure");
-    external.command = read_command(reader);
-    const bool told = std::ranges::any_of(
-        external.command, [](const std::string& word) { return word.find(kPlaceholders[0]) != std::string::npos; });
-    reader.check(told, "command", "must say where the file of translations stands: {hypotheses}");
-  }
-  external.higher_is_better = reader.choice("better", true, {{"higher", true}, {"lower", false}});
+  metric.higher_is_better = reader.choice("better", true, {{"higher", true}, {"lower", false}});
+  metric.failure = reader.choice("on_failure", MetricFailure::kWarn,
+                                 {{"warn", MetricFailure::kWarn}, {"stop", MetricFailure::kStop}});
+}
+
+void read_external(OptionReader& reader, ExternalMetric& external) {
+  reader.check(reader.has("command"), "command", "is missing: name the program that computes the figure");
+  external.command = read_command(reader);
+  const bool told = std::ranges::any_of(
+      external.command, [](const std::string& word) { return word.find(kPlaceholders[0]) != std::string::npos; });
+  reader.check(told, "command", "must say where the file of translations stands: {hypotheses}");
   external.timeout = reader.get("timeout", external.timeout);
   constexpr core::NumberRange<std::int64_t> kSeconds{.least = 1, .most = 1'000'000};
   reader.check(kSeconds.contains(external.timeout), "timeout", kSeconds.demand());
-  external.failure = reader.choice("on_failure", MetricFailure::kWarn,
-                                   {{"warn", MetricFailure::kWarn}, {"stop", MetricFailure::kStop}});
+}
+
+void read_function(OptionReader& reader, FunctionMetric& metric) {
+  metric.function = reader.require_key<std::string>("function");
+  reader.check(!reader.has("command"), "command", "is for a program, and this metric is a function; leave one out");
+  reader.check(!reader.has("timeout"), "timeout", "is for a program; a function has no time limit, so leave it out");
+}
+
+MetricChoice read_given(OptionReader& options, const Json& tree) {
+  OptionReader reader(tree, options.where() + ": metrics");
+  MetricChoice metric;
+  if (reader.has("function")) {
+    metric.kind = ValidationMetric::kFunction;
+    read_shared_keys(reader, metric.function);
+    read_function(reader, metric.function);
+  } else {
+    metric.kind = ValidationMetric::kCommand;
+    read_shared_keys(reader, metric.external);
+    read_external(reader, metric.external);
+  }
   reader.finish();
   return metric;
 }
 
 MetricChoice read_metric(OptionReader& options, const Json& tree) {
-  if (tree.is_object()) return read_external(options, tree);
+  if (tree.is_object()) return read_given(options, tree);
   const ValidationMetric* kind = tree.is_string() ? built_in(tree.get_ref<const std::string&>()) : nullptr;
   options.check(kind != nullptr, "metrics", fmt::format("may hold {}", known()));
   return {.kind = *kind};
 }
 
-Json external_json(const ExternalMetric& external) {
-  const Json command = external.command.size() == 1 ? Json(external.command.front()) : Json(external.command);
-  return {{"name", external.name},
-          external.function.empty() ? Json::object_t::value_type{"command", command}
-                                    : Json::object_t::value_type{"function", external.function},
-          {"better", external.higher_is_better ? "higher" : "lower"},
-          {"timeout", external.timeout},
-          {"on_failure", external.failure == MetricFailure::kStop ? "stop" : "warn"}};
+template <class Metric>
+Json shared_json(const Metric& metric) {
+  return {{"name", metric.name},
+          {"better", metric.higher_is_better ? "higher" : "lower"},
+          {"on_failure", metric.failure == MetricFailure::kStop ? "stop" : "warn"}};
+}
+
+Json to_json(const MetricChoice& metric) {
+  if (metric.kind == ValidationMetric::kFunction) {
+    Json json = shared_json(metric.function);
+    json["function"] = metric.function.function;
+    return json;
+  }
+  if (metric.kind != ValidationMetric::kCommand) return metric.name();
+  const ExternalMetric& external = metric.external;
+  Json json = shared_json(external);
+  json["command"] = external.command.size() == 1 ? Json(external.command.front()) : Json(external.command);
+  json["timeout"] = external.timeout;
+  return json;
 }
 
 /// Loss and perplexity are always measured.
@@ -133,6 +164,7 @@ void read_list(OptionReader& options, ValidationConfig& config) {
 
 std::string MetricChoice::name() const {
   if (kind == ValidationMetric::kCommand) return external.name;
+  if (kind == ValidationMetric::kFunction) return function.name;
   for (const auto& [name, known] : kBuiltIn)
     if (known == kind) return std::string(name);
   return {};
@@ -146,6 +178,8 @@ bool MetricChoice::higher_is_better() const noexcept {
       return false;
     case ValidationMetric::kCommand:
       return external.higher_is_better;
+    case ValidationMetric::kFunction:
+      return function.higher_is_better;
     default:
       return true;
   }
@@ -166,8 +200,7 @@ void read_metrics(OptionReader& options, ValidationConfig& config) {
 
 void write_metrics(const ValidationConfig& config, Json& json) {
   Json metrics = Json::array();
-  for (const MetricChoice& metric : config.metrics)
-    metrics.push_back(metric.kind == ValidationMetric::kCommand ? external_json(metric.external) : Json(metric.name()));
+  for (const MetricChoice& metric : config.metrics) metrics.push_back(to_json(metric));
   json["metrics"] = std::move(metrics);
   json["metric"] = config.metric.name();
 }

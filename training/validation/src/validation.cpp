@@ -84,7 +84,7 @@ double ValidationResult::value(const MetricChoice& metric) const {
   if (metric.kind == ValidationMetric::kLoss) return loss;
   if (metric.kind == ValidationMetric::kPerplexity) return perplexity;
   const auto computed = make_metric(metric.kind);
-  const std::string name = computed ? computed->name() : metric.external.name;
+  const std::string name = computed ? computed->name() : metric.name();
   const evaluation::Score* found = score(name);
   core::require(found != nullptr, core::ErrorCode::kInvalidArgument, "{} was not measured", name);
   return found->value;
@@ -134,15 +134,14 @@ Validator::Validator(const Corpus& corpus, TokenizerPair tokenizers, const Valid
       references_(lines_of(corpus.target_text())),
       files_(std::move(files)),
       functions_(std::move(functions)) {
-  const bool external = std::ranges::any_of(config.metrics, [](const MetricChoice& metric) {
-    return metric.kind == ValidationMetric::kCommand && metric.external.function.empty();
-  });
+  const bool external =
+      std::ranges::find(config.metrics, ValidationMetric::kCommand, &MetricChoice::kind) != config.metrics.end();
   for (const MetricChoice& metric : config.metrics)
-    core::require(metric.external.function.empty() || functions_.contains(metric.external.function),
+    core::require(metric.kind != ValidationMetric::kFunction || functions_.contains(metric.function.function),
                   core::ErrorCode::kInvalidArgument,
                   "validation.metrics: {} is the function {} of a program that calls this library, and this program "
                   "has none of that name",
-                  metric.external.name, core::quote(metric.external.function));
+                  metric.name(), core::Quoted{metric.function.function});
   core::require(!external || !files_.empty(), core::ErrorCode::kInvalidArgument,
                 "validation.metrics: programs need files, for which there is no folder");
   core::require(references_.size() == corpus.size(), core::ErrorCode::kInvalidArgument,
@@ -193,17 +192,13 @@ evaluation::Score Validator::score(const MetricChoice& metric, const std::vector
   if (const auto computed = make_metric(metric.kind))
     return evaluation::corpus_score(*computed, hypotheses, {&references_, 1});
   evaluation::Score score;
-  score.name = metric.external.name;
+  score.name = metric.name();
+  if (metric.kind == ValidationMetric::kFunction) {
+    score.value = call_function(metric.function, hypotheses, warnings);
+    return score;
+  }
   score.value = std::numeric_limits<double>::quiet_NaN();
   try {
-    if (const std::string& function = metric.external.function; !function.empty()) {
-      const std::vector<std::string> sources = lines_of(corpus_->source_text());
-      score.value = functions_.at(function)({sources, hypotheses, references_});
-      core::require(std::isfinite(score.value), core::ErrorCode::kIo,
-                    "validation.metrics: the function {} returned {}, which is no finite number", core::quote(function),
-                    score.value);
-      return score;
-    }
     score.value = measure(
         metric.external,
         {.hypotheses = files_ / file, .references = files_ / "reference.txt", .sources = files_ / "source.txt"}, stop);
@@ -212,6 +207,18 @@ evaluation::Score Validator::score(const MetricChoice& metric, const std::vector
     warnings.emplace_back(error.what());
   }
   return score;
+}
+
+double Validator::call_function(const FunctionMetric& metric, const std::vector<std::string>& hypotheses,
+                                std::vector<std::string>& warnings) const {
+  const std::vector<std::string> sources = lines_of(corpus_->source_text());
+  const double value = functions_.at(metric.function)({sources, hypotheses, references_});
+  if (std::isfinite(value)) return value;
+  const std::string problem = fmt::format("validation.metrics: the function {} returned {}, which is no finite number",
+                                          core::quote(metric.function), value);
+  core::require(metric.failure != MetricFailure::kStop, core::ErrorCode::kInvalidArgument, "{}", problem);
+  warnings.push_back(problem);
+  return std::numeric_limits<double>::quiet_NaN();
 }
 
 void Validator::measure_loss(const nn::Seq2SeqModel& model, ValidationResult& result,

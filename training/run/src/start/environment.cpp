@@ -30,7 +30,7 @@ TrainerEnvironment make_environment(const plugins::Host& host) {
 std::vector<std::string> commands_of(const TrainingConfig& config) {
   std::vector<std::string> commands;
   for (const MetricChoice& metric : config.validation.metrics)
-    if (metric.kind == ValidationMetric::kCommand && metric.external.function.empty())
+    if (metric.kind == ValidationMetric::kCommand)
       commands.push_back(fmt::format("{}: {}", metric.name(), fmt::join(metric.external.command, " ")));
   return commands;
 }

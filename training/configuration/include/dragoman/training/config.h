@@ -210,20 +210,26 @@ struct TrainConfig {
   ScheduleOptions schedule;
 };
 
-enum class ValidationMetric : std::uint8_t { kLoss, kPerplexity, kBleu, kChrf, kChrfPlusPlus, kTer, kCommand };
+enum class ValidationMetric : std::uint8_t {
+  kLoss,
+  kPerplexity,
+  kBleu,
+  kChrf,
+  kChrfPlusPlus,
+  kTer,
+  kCommand,
+  kFunction
+};
 
-/// The consequence if an external metric fails.
+/// The consequence if a metric that is not built in fails.
 enum class MetricFailure : std::uint8_t {
   kWarn,  ///< a warning; the value is NaN, which is never the best
   kStop,  ///< the run ends with an error, after a checkpoint
 };
 
-/// A metric that a program, or a function of the embedding program, computes from the translations of the validation
-/// text.
+/// A metric that a program computes from the translations of the validation text.
 struct ExternalMetric {
   std::string name{};
-  /// The name of a function in TrainerEnvironment::metrics, instead of a command.
-  std::string function{};
   /// The program and its arguments. {hypotheses}, {references} and {sources} are replaced by file names.
   std::vector<std::string> command{};
   bool higher_is_better = true;
@@ -231,11 +237,23 @@ struct ExternalMetric {
   MetricFailure failure = MetricFailure::kWarn;
 };
 
+/// A metric that a function of the embedding program computes from the translations of the validation text. The
+/// function has no time limit. If it throws, the run ends with that exception.
+struct FunctionMetric {
+  std::string name{};
+  /// The name of the function in TrainerEnvironment::metrics.
+  std::string function{};
+  bool higher_is_better = true;
+  /// The consequence if the function returns a value that is not finite.
+  MetricFailure failure = MetricFailure::kWarn;
+};
+
 /// A metric of validations.
 struct MetricChoice {
   ValidationMetric kind = ValidationMetric::kBleu;
   ExternalMetric external{};  ///< for kCommand
-  /// Returns the name in the configuration: "bleu", "chrf++", or the name of the external metric.
+  FunctionMetric function{};  ///< for kFunction
+  /// Returns the name in the configuration: "bleu", "chrf++", or the name of the external metric or the function.
   std::string name() const;
   bool higher_is_better() const noexcept;
   /// Returns whether the metric needs translations.

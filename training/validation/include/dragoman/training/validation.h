@@ -44,21 +44,22 @@ struct ValidationResult {
   double loss = 0;
   double perplexity = 0;
   std::int64_t tokens = 0;
-  /// The scores of ValidationConfig::metrics, in that order. NaN if a program failed to compute a score.
+  /// The scores of ValidationConfig::metrics, in that order. NaN if a program or a function failed to compute a score.
   std::vector<evaluation::Score> scores;
-  /// Errors of programs whose failure is only a warning.
+  /// Errors of programs and functions whose failure is only a warning.
   std::vector<std::string> warnings;
   std::vector<ValidationSample> samples;
   /// Translations of the whole text, if a metric needed them.
   std::vector<std::string> hypotheses;
 
-  /// Returns the score of a metric by its printed name ("BLEU", "chrF2++", the name of an external one), or nullptr.
+  /// Returns the score of a metric by its printed name ("BLEU", "chrF2++", the name of a program or of a function), or
+  /// nullptr.
   const evaluation::Score* score(std::string_view name) const;
   /// Returns the value of a metric, such as the one that selects the best model. The metric must have been measured.
   double value(const MetricChoice& metric) const;
 };
 
-/// Creates a metric of sacreBLEU. nullptr for loss, perplexity and external metrics. The caller owns the metric.
+/// Creates a metric of sacreBLEU. nullptr for loss, perplexity, programs and functions. The caller owns the metric.
 std::unique_ptr<evaluation::Metric> make_metric(ValidationMetric metric);
 
 /// Returns a description such as "loss 1.234, perplexity 3.43, BLEU 38.1, chrF2 61.0".
@@ -106,6 +107,10 @@ class Validator {
   /// Scores translations that `file` contains as well.
   evaluation::Score score(const MetricChoice& metric, const std::vector<std::string>& hypotheses, std::string_view file,
                           std::vector<std::string>& warnings, const std::stop_token& stop) const;
+
+  /// Returns the value of a function, or NaN with a warning. The exceptions of the function pass.
+  double call_function(const FunctionMetric& metric, const std::vector<std::string>& hypotheses,
+                       std::vector<std::string>& warnings) const;
 
   const Corpus* corpus_;
   TokenizerPair tokenizers_;
