@@ -4,7 +4,6 @@
 #include "test_data.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -12,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include <dragoman/core/file.h>
+#include <dragoman/core/json.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
-#include <dragoman/tokenizer/learn_bpe.h>
 #include <dragoman/tokenizer/sentencepiece_ids.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
@@ -47,35 +46,33 @@ std::string copies_of(const std::string& line, int times) {
   return text;
 }
 
-/// learn_bpe() is another implementation of everything except the rules, which do not apply to this text.
-TEST(LearnSentencePieceBpe, LearnsTheMergesOfLearnBpeWhereNoRuleApplies) {
-  const testing::TemporaryFolder folder;
-  std::string text;
-  for (const char c : core::read_file(testing::golden_file("corpus.txt"), 1 << 20))
-    if ((c >= 'a' && c <= 'z') || c == ' ' || c == '\n') text += c;
-  core::write_file(folder / "corpus.txt", text);
-  const BpeTokenizer expected = learn_bpe({folder / "corpus.txt"}, {.vocab_size = 120,
-                                                                    .min_frequency = 1,
-                                                                    .max_piece_length = 16,
-                                                                    .byte_fallback = false,
-                                                                    .sentencepiece = SentencePieceNormalization{},
-                                                                    .written_as = FileKind::kSentencePiece});
-  const auto pieces = learn_texts(text, bpe_options(120));
-  std::set<std::string> texts;
-  for (std::int32_t id = 0; id < expected.size(); ++id) texts.emplace(expected.piece(id));
-  EXPECT_EQ(std::set<std::string>(pieces.begin(), pieces.end()), texts);
-  EXPECT_EQ(pieces.size(), 120U);
+/// The pieces of spm_train: make_learned_spm_bpe_golden.py.
+TEST(LearnSentencePieceBpe, LearnsThePiecesOfTheLibrary) {
+  const core::Json golden = core::load_json(testing::golden_file("learned_spm_bpe.json"));
+  std::string text = core::read_file(testing::golden_file("corpus.txt"), 1 << 20);
+  for (const core::Json& line : golden["lines"]) text += line.get<std::string>() + '\n';
+  for (const core::Json& variant : golden["variants"]) {
+    LearnUnigramOptions options = bpe_options(variant["vocab_size"].get<std::int32_t>());
+    const core::Json& theirs = variant["options"];
+    options.split_numbers = theirs.value("split_by_number", options.split_numbers);
+    options.split_scripts = theirs.value("split_by_unicode_script", options.split_scripts);
+    options.split_digits = theirs.value("split_digits", options.split_digits);
+    options.normalization.space_as_suffix = theirs.value("treat_whitespace_as_suffix", false);
+    options.byte_fallback = theirs.value("byte_fallback", false);
+    options.user_symbols = theirs.value("user_defined_symbols", std::vector<std::string>());
+    options.max_piece_length = theirs.value("max_sentencepiece_length", options.max_piece_length);
+    EXPECT_EQ(learn_texts(text, options), variant["pieces"].get<std::vector<std::string>>()) << variant["name"];
+  }
 }
 
+/// spm_train --model_type=bpe --vocab_size=11 --user_defined_symbols="<sep>" gives the same.
 TEST(LearnSentencePieceBpe, OrdersPiecesLikeTheLibrary) {
   LearnUnigramOptions options = bpe_options(11);
   options.user_symbols = {"<sep>"};
   const auto pieces = learn_pieces(copies_of("ab ab<sep>", 3) + "c\n", options);
   std::vector<std::string> texts;
   for (const UnigramPiece& piece : pieces) texts.push_back(piece.text);
-  EXPECT_THAT(texts, ElementsAre("<unk>", "<s>", "</s>", "<sep>",
-                                 "\xE2\x96\x81"
-                                 "a",
+  EXPECT_THAT(texts, ElementsAre("<unk>", "<s>", "</s>", "<sep>", "ab",
                                  "\xE2\x96\x81"
                                  "ab",
                                  "\xE2\x96\x81"

@@ -8,6 +8,8 @@
 #include "sentencepiece_corpus.h"
 
 #include <algorithm>
+#include <string>
+#include <unordered_set>
 #include <utility>
 
 #include <dragoman/core/utf8.h>
@@ -19,6 +21,10 @@ namespace {
 constexpr std::uint64_t kMinBpeFrequency = 1;
 
 using Model = SentencePieceModel;
+
+std::ptrdiff_t count_of_characters(const std::string& text) {
+  return std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; });
+}
 
 /// One call of learning.
 class SentencePieceBpeLearning {
@@ -41,17 +47,33 @@ class SentencePieceBpeLearning {
     const PieceRules rules(options_, corpus_.alphabet(), reserved_);
     add_first_pieces(rules);
     const PairStatistics::Division division = PairStatistics::divide(text, arena_);
-    PairStatistics statistics(std::move(text), kMinBpeFrequency, arena_, division);
+    PairStatistics statistics(std::move(text), kMinBpeFrequency, arena_, division,
+                              [this](const auto& a, const auto& b) { return precedes(a, b); });
     const auto wanted = static_cast<std::size_t>(options_.vocab_size);
     const auto longest = std::min(static_cast<std::size_t>(options_.max_piece_length), kLongestMergedPiece);
+    // spm_train does not merge a pair that spells a piece which another pair has produced.
+    std::unordered_set<std::string> merged;
     MergeLearner(definition_, wanted, longest, [&](std::string_view piece) {
-      return rules.is_valid(symbols_of(piece));
+      return rules.is_valid(symbols_of(piece)) && merged.emplace(piece).second;
     }).run(statistics, progress_, stop_);
     warn_if_short(definition_, wanted, kMinBpeFrequency, log_);
     return serialize(model());
   }
 
  private:
+  /// The order of spm_train for pairs of equal count: the shorter result in characters, then its bytes.
+  bool precedes(const PairStatistics::Pair& a, const PairStatistics::Pair& b) const {
+    const auto text_of = [this](const PairStatistics::Pair& pair) {
+      return definition_.pieces[static_cast<std::size_t>(pair.left)] +
+             definition_.pieces[static_cast<std::size_t>(pair.right)];
+    };
+    const std::string first = text_of(a), second = text_of(b);
+    const auto first_length = count_of_characters(first), second_length = count_of_characters(second);
+    if (first_length != second_length) return first_length < second_length;
+    if (first != second) return first < second;
+    return std::pair(a.left, a.right) < std::pair(b.left, b.right);
+  }
+
   /// The symbols of merging are ids of the definition: the given pieces, then the characters.
   std::int32_t id_of(UnigramSymbol symbol) const { return static_cast<std::int32_t>(given_.size() + symbol - 1); }
 

@@ -19,11 +19,13 @@ PairStatistics::Division PairStatistics::divide(const Text& text, const ThreadAr
   return {.shards = std::clamp<std::size_t>(text.cells.size() / kCellsOfShard, 1, threads)};
 }
 
-PairStatistics::PairStatistics(Text text, std::uint64_t min_count, ThreadArena& arena, const Division& division)
+PairStatistics::PairStatistics(Text text, std::uint64_t min_count, ThreadArena& arena, const Division& division,
+                               Precedes precedes)
     : min_count_(static_cast<std::int64_t>(std::max<std::uint64_t>(min_count, 1))),
       arena_(arena),
       worth_sharing_(division.worth_sharing),
-      text_{.cells = std::move(text.cells), .weights = std::move(text.weights), .lengths = {}} {
+      text_{.cells = std::move(text.cells), .weights = std::move(text.weights), .lengths = {}},
+      precedes_(std::move(precedes)) {
   add_shards(division.shards);
   make_room(std::max(0, *std::max_element(text_.cells.begin(), text_.cells.end())));
   record_pairs(std::nullopt, min_count_);
@@ -82,7 +84,7 @@ void PairStatistics::record_pairs(std::optional<std::int32_t> with, std::int64_t
 
 std::optional<PairStatistics::Pair> PairStatistics::pop_best() {
   while (!heap_.empty()) {
-    std::pop_heap(heap_.begin(), heap_.end());
+    std::pop_heap(heap_.begin(), heap_.end(), [this](const auto& a, const auto& b) { return comes_later(a, b); });
     const HeapEntry top = heap_.back();
     heap_.pop_back();
     const std::int32_t left = pair_left(top.key);
@@ -97,7 +99,16 @@ std::optional<PairStatistics::Pair> PairStatistics::pop_best() {
 void PairStatistics::offer(std::uint64_t key, std::int64_t count) {
   if (count < min_count_) return;
   heap_.push_back({count, key});
-  std::push_heap(heap_.begin(), heap_.end());
+  std::push_heap(heap_.begin(), heap_.end(), [this](const auto& a, const auto& b) { return comes_later(a, b); });
+}
+
+bool PairStatistics::comes_later(const HeapEntry& a, const HeapEntry& b) const {
+  if (a.count != b.count) return a.count < b.count;
+  if (!precedes_) return a.key > b.key;
+  const auto pair_of = [](const HeapEntry& entry) {
+    return Pair{pair_left(entry.key), pair_right(entry.key), static_cast<std::uint64_t>(entry.count)};
+  };
+  return precedes_(pair_of(b), pair_of(a));
 }
 
 void PairStatistics::merge(const Pair& pair, std::int32_t result) {

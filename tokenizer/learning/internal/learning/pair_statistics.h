@@ -5,6 +5,7 @@
 #include "reading/thread_arena.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -47,14 +48,19 @@ class PairStatistics {
   /// Returns as many shards as threads, or fewer if the text is too small.
   static Division divide(const Text& text, const ThreadArena& arena);
 
+  /// Returns whether `a` precedes `b`, which has the same count. A strict order.
+  using Precedes = std::function<bool(const Pair& a, const Pair& b)>;
+
   /// Counts all pairs of a text of at most kMaxCells. Pairs with fewer than `min_count` (at least 1) occurrences are
-  /// never returned. The arena must outlive the object.
-  PairStatistics(Text text, std::uint64_t min_count, ThreadArena& arena, const Division& division);
+  /// never returned. The arena must outlive the object. Without `precedes`, the pair with the smaller left id, then the
+  /// smaller right id, precedes.
+  PairStatistics(Text text, std::uint64_t min_count, ThreadArena& arena, const Division& division,
+                 Precedes precedes = {});
   PairStatistics(const PairStatistics&) = delete;
   PairStatistics& operator=(const PairStatistics&) = delete;
 
-  /// Removes and returns the pair to merge next: the most occurrences, then the smallest left id, then the smallest
-  /// right id. A pair is returned once, unless a merge with an existing result produces more of it.
+  /// Removes and returns the pair to merge next: the most occurrences, then the first by `precedes`. A pair is returned
+  /// once, unless a merge with an existing result produces more of it.
   std::optional<Pair> pop_best();
   /// Replaces every occurrence of (left, right), from left to right, by `result`, which may be new or have the same
   /// spelling.
@@ -76,9 +82,6 @@ class PairStatistics {
   struct HeapEntry {
     std::int64_t count;
     std::uint64_t key;
-    bool operator<(const HeapEntry& other) const {
-      return count != other.count ? count < other.count : key > other.key;
-    }
   };
 
   PairState& state(std::int32_t left, std::int32_t right) { return pairs_.at(pair_key(left, right)); }
@@ -97,6 +100,8 @@ class PairStatistics {
   template <class SideOf, class KeyOf>
   void take_lost(SideOf&& side_of, KeyOf&& key_of);
   void offer(std::uint64_t key, std::int64_t count);
+  /// The order of the heap: `a` comes out after `b`.
+  bool comes_later(const HeapEntry& a, const HeapEntry& b) const;
 
   std::int64_t min_count_;
   ThreadArena& arena_;
@@ -107,6 +112,7 @@ class PairStatistics {
   PairMap<PairState> pairs_;
   core::PageVector<Segment> segments_;
   std::vector<HeapEntry> heap_;
+  Precedes precedes_;
 };
 
 }  // namespace dragoman::tokenizer
