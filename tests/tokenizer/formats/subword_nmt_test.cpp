@@ -54,6 +54,21 @@ TEST(SubwordNmt, SameLinesAsSubwordNmt) {
   }
 }
 
+/// As `subword-nmt apply-bpe` 0.3.8 with these codes writes the lines.
+TEST(SubwordNmt, TextWithoutAPieceHasTheMarkInsideAWord) {
+  const auto join = [](const BpeTokenizer& tokenizer, const std::string& text) {
+    std::string joined;
+    for (const std::string& piece : tokenizer.encode_as_text(text)) joined += joined.empty() ? piece : " " + piece;
+    return joined;
+  };
+  const BpeTokenizer second = from_codes("#version: 0.2\nl o\nlo w\ne r</w>\n");
+  EXPECT_EQ(join(second, "lowXer low Xlow lowX"), "low@@ X@@ er lo@@ w X@@ lo@@ w low@@ X");
+  EXPECT_EQ(join(second, "\u00E9 low\u00E9\u00E9"), "\u00E9 low@@ \u00E9@@ \u00E9");
+  const BpeTokenizer first = from_codes("l o\nlo w\ne r\ner </w>\n");
+  EXPECT_EQ(join(first, "lowXer low Xlow lowX"), "low@@ X@@ er low X@@ low low@@ X");
+  EXPECT_EQ(join(first, "X"), "X");
+}
+
 TEST(SubwordNmt, FastBpeCodesGiveTheSameAsTheSameMergesOfVersion2) {
   const auto lines = subword_nmt_golden()["lines"].get<std::vector<std::string>>();
   const BpeTokenizer fast(read_tokenizer_file(testing::golden_file("fastbpe.codes")));

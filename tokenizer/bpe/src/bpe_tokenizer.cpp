@@ -135,6 +135,7 @@ std::vector<Piece> BpeTokenizer::encode_pieces(std::string_view text, const Enco
 }
 
 std::vector<std::string> BpeTokenizer::encode_as_text(std::string_view text, const EncodeOptions& options) const {
+  const auto* suffixed = std::get_if<SuffixedText>(&impl_->definition.text);
   std::vector<std::string> pieces;
   WordBuffers buffers;
   impl_->pre_tokenizer.for_each_pre_token(text, options.match_special_tokens, false, [&](const PreToken& token) {
@@ -144,9 +145,14 @@ std::vector<std::string> BpeTokenizer::encode_as_text(std::string_view text, con
     }
     impl_->model.encode_word(token.text, options, buffers);
     std::size_t at = 0;
-    for (const Symbol& symbol : buffers.word) {
-      const bool unknown = symbol.id == impl_->definition.unknown;
-      pieces.emplace_back(unknown ? token.text.substr(at, symbol.length) : piece(symbol.id));
+    for (std::size_t i = 0; i < buffers.word.size(); ++i) {
+      const Symbol& symbol = buffers.word[i];
+      if (symbol.id == impl_->definition.unknown) {
+        pieces.emplace_back(token.text.substr(at, symbol.length));
+        if (suffixed != nullptr && i + 1 < buffers.word.size()) pieces.back() += suffixed->continuation_mark();
+      } else {
+        pieces.emplace_back(piece(symbol.id));
+      }
       at += symbol.length;
     }
   });

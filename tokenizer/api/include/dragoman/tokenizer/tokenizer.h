@@ -127,8 +127,8 @@ class Tokenizer {
   /// Returns the pieces of encode() with the bytes that each represents.
   virtual std::vector<Piece> encode_pieces(std::string_view text, const EncodeOptions& options = {}) const = 0;
   /// Returns the tokens of encode() as they appear in lines of pieces. A token without a piece is the normalised text
-  /// itself, as SentencePiece writes it. The default implementation returns the pieces, with the unknown piece for such
-  /// tokens.
+  /// itself, as SentencePiece writes it, with the continuation mark of subword-nmt where pieces have one. The default
+  /// implementation returns the pieces, with the unknown piece for such tokens.
   virtual std::vector<std::string> encode_as_text(std::string_view text, const EncodeOptions& options = {}) const;
   /// Returns an encoder with the same results as encode(). The default implementation calls encode(); override it if a
   /// cache makes it faster.
