@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
 #include <dragoman/tensor/host_view.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
@@ -73,6 +74,29 @@ TEST(AlignerOfKnownAttention, FindsTheOwnPlaceOfEachPiece) {
   EXPECT_EQ(corpus::to_pharaoh(found), shifted);
   Aligner words(Model(model.path(), host, {.threads = 1}), {});
   EXPECT_THAT(pharaoh(words, pairs), ::testing::ElementsAre("0-0 1-1 2-2"));
+}
+
+/// Tags move the pieces of both sides by the same number of places, so the diagonal stays where it is.
+TEST(AlignerOfKnownAttention, LeavesOutTagsAndNeedsNoEndOfTheSource) {
+  const testing::TinyModel model(attend_to_the_own_place);
+  plugins::Host host;
+  const std::vector<LinePair> pairs = {{"q x z", "x q x", "1"}};
+  const std::filesystem::path file = model.path() / "config.json";
+  const core::Json plain = core::load_json(file.string());
+  for (const core::Json& tags :
+       {core::Json{{"source_end", false}}, core::Json{{"source_prefix", {0, 0}}, {"target_prefix", {0, 0}}},
+        core::Json{{"source_prefix", {0}}, {"source_suffix", {0}}, {"target_prefix", {0}}}}) {
+    core::Json config = plain;
+    config["format_version"] = 3;
+    config["languages"] = {{"always", tags}};
+    core::write_file(file, config.dump());
+    Aligner aligner(Model(model.path(), host, {.threads = 1}), {.alignment = {.unit = AlignmentUnit::kPieces}});
+    const PairAlignment aligned = aligner.align(pairs).front();
+    std::string diagonal;
+    for (std::size_t i = 0; i < aligned.source.size(); ++i)
+      diagonal += (i == 0 ? "" : " ") + std::to_string(i) + "-" + std::to_string(i);
+    EXPECT_EQ(corpus::to_pharaoh(aligned.links), diagonal) << tags;
+  }
 }
 
 /// Scorer brings the same attention out by another way.

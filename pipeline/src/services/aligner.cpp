@@ -45,14 +45,15 @@ decoding::InnerStatesRequest inner_request(const AlignmentSettings& settings) {
   return {.attention = std::move(request)};
 }
 
-/// Returns the weights from target pieces to source pieces, without the row of the end (or of the start) and without
-/// the column of the source's end.
-AlignmentWeights weights_of_pieces(const decoding::AttentionMaps& maps, AlignmentStep step) {
-  const std::int64_t first = step == AlignmentStep::kInput ? 1 : 0;
-  AlignmentWeights weights{.rows = maps.queries - 1, .cols = maps.keys - 1};
+/// Copies the weights from target pieces to source pieces, whose numbers `weights` has: without the row of the end (or
+/// of the start), the column of the source's end, and the rows and columns of tags.
+void copy_weights_of_pieces(const decoding::AttentionMaps& maps, const formats::SequenceTags& tags, AlignmentStep step,
+                            AlignmentWeights& weights) {
+  const auto first_row = static_cast<std::int64_t>(tags.target_prefix.size()) + (step == AlignmentStep::kInput ? 1 : 0);
+  const auto first_col = static_cast<std::int64_t>(tags.source_prefix.size());
   for (std::int64_t row = 0; row < weights.rows; ++row)
-    for (std::int64_t col = 0; col < weights.cols; ++col) weights.values.push_back(maps.at(0, 0, row + first, col));
-  return weights;
+    for (std::int64_t col = 0; col < weights.cols; ++col)
+      weights.values.push_back(maps.at(0, 0, row + first_row, col + first_col));
 }
 
 /// A model that reads pairs in one direction.
@@ -66,24 +67,24 @@ class Direction {
   void attend(std::vector<LinePair>& pairs, const AlignmentSettings& settings, std::vector<AlignmentWeights>& weights,
               std::vector<std::string>& errors, const std::stop_token& stop) {
     const decoding::InnerStatesRequest inner = inner_request(settings);
+    const formats::SequenceTags tags = model_.view().tags();
     engine::Client client(model_.engine());
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       if (!errors[i].empty()) continue;
-      core::require(model_.view().tags().empty(), core::ErrorCode::kUnsupported,
-                    "sentences of this model have tags around them, and words are not aligned with such models yet");
       ForcedPair forced = forced_pair(model_.view(), pairs[i], LongLines::kSkip);
       errors[i] = std::move(forced.error);
       if (!errors[i].empty()) continue;
       engine::ScoreRequest request = std::move(forced.request);
-      weights[i] = {
-          static_cast<std::int64_t>(request.target.size()), static_cast<std::int64_t>(request.source.size()) - 1, {}};
+      weights[i] = {static_cast<std::int64_t>(request.target.size() - tags.target_prefix.size()),
+                    static_cast<std::int64_t>(request.source.size() - tags.of_source() - (tags.source_end ? 1 : 0)),
+                    {}};
       if (weights[i].rows == 0 || weights[i].cols == 0) continue;
       request.scored = false;
       request.inner = inner;
       request.stop = stop;
-      client.submit(std::move(request), [&place = weights[i], &settings](engine::ScoreResult result) {
+      client.submit(std::move(request), [&place = weights[i], &settings, &tags](engine::ScoreResult result) {
         if (result.error) std::rethrow_exception(result.error);
-        place = weights_of_pieces(result.inner.attention, settings.step);
+        copy_weights_of_pieces(result.inner.attention, tags, settings.step, place);
       });
     }
     client.wait();
