@@ -69,7 +69,7 @@ def stage(name: str, *, batch_size: int = 64) -> Callable[[_Stage], _Stage]:
     name
         The name of the stage in configurations. A second function of the same name replaces the first.
     batch_size
-        The largest number of records of a call.
+        The largest number of records of a call, up to 1024.
 
     Examples
     --------

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 #include <future>
+#include <limits>
 #include <mutex>
 #include <numeric>
 #include <thread>
@@ -29,6 +30,7 @@
 namespace dragoman::pipeline {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class PipelineTest : public ::testing::Test {
@@ -84,7 +86,7 @@ TEST_F(PipelineTest, MapsAndTranslationKeepOrderAndLines) {
 /// Notes how many records come at once.
 class Together final : public MapStage {
  public:
-  explicit Together(std::vector<std::size_t>& sizes) : sizes_(sizes) {}
+  explicit Together(std::vector<std::size_t>& sizes, std::size_t most = 10) : sizes_(sizes), most_(most) {}
   void process(Record&) const override { ADD_FAILURE() << "the records were expected together"; }
   void process_batch(std::span<Record* const> records) const override {
     const std::lock_guard lock(mutex_);
@@ -95,12 +97,26 @@ class Together final : public MapStage {
       if (record->line % 7 == 0) record->mark_failed("seven");
     }
   }
-  std::size_t batch_size() const override { return 10; }
+  std::size_t batch_size() const override { return most_; }
 
  private:
   std::vector<std::size_t>& sizes_;
+  std::size_t most_;
   mutable std::mutex mutex_;
 };
+
+TEST_F(PipelineTest, AStageThatTakesAnyNumberGetsABatchThatFitsIntoMemory) {
+  std::string input;
+  for (int i = 0; i < 3000; ++i) input += "line\n";
+  write("in", input);
+  std::vector<std::size_t> sizes;
+  Pipeline pipeline;
+  pipeline.read({.path = model_.file("in")});
+  pipeline.add(std::make_unique<Together>(sizes, std::numeric_limits<std::size_t>::max()));
+  pipeline.write({.path = model_.file("out")});
+  EXPECT_EQ(pipeline.run({.threads = 1}).lines, 3000U);
+  EXPECT_THAT(sizes, ElementsAre(1024U, 1024U, 952U));
+}
 
 TEST_F(PipelineTest, AStageGetsTheRecordsThatAreThereAtOnceAndInOrder) {
   std::string input, expected;

@@ -11,6 +11,9 @@ namespace {
 
 using Batch = std::vector<Record>;
 
+/// The maximum number of records that stages get together, even if a stage accepts more. It bounds the memory.
+constexpr std::size_t kMaxBatch = 1024;
+
 /// The records that the stages get together: those that are there, up to `most`.
 std::optional<Batch> next_batch(RecordSource& source, std::size_t most) {
   std::optional<Record> record = source.next();
@@ -35,7 +38,7 @@ void apply(const MapStage& stage, Batch& batch) {
 void run_maps(const std::vector<std::unique_ptr<const MapStage>>& stages, int threads, RecordSource& source,
               RecordSink& sink, const std::stop_source& stop) {
   std::size_t most = 1;
-  for (const auto& stage : stages) most = std::max(most, stage->batch_size());
+  for (const auto& stage : stages) most = std::max(most, std::min(stage->batch_size(), kMaxBatch));
   const auto read = [&] { return next_batch(source, most); };
   const auto process = [&](Batch& batch) {
     for (const auto& stage : stages) apply(*stage, batch);
