@@ -61,6 +61,9 @@ class SearchOptions(TypedDict, total=False):
     suppress_unknown: bool
     replace_unknown: bool
     alignment: bool
+    prefix_role: str
+    cut_at_maximum: bool
+    end_tokens: Sequence[int]
     temperature: float
     top_k: int
     top_p: float

@@ -1,3 +1,4 @@
+#include "dragoman/decoding/option_table.h"
 #include "table_model.h"
 
 #include <algorithm>
@@ -6,6 +7,9 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include <dragoman/core/error.h>
+#include <dragoman/core/json.h>
 
 namespace dragoman::decoding {
 namespace {
@@ -153,6 +157,34 @@ TEST(Ends, ReplaceTheEndOfTheModel) {
       EXPECT_TRUE(best.end == 3 || best.end == 4);
     }
   EXPECT_GT(inside, 5);
+}
+
+TEST(Ends, AreRefusedInAPrefixAndTheEndOfTheModelIsNot) {
+  TableModel model({.vocabulary = kSixTokens});
+  auto sentences = random_sentences(1, 5);
+  sentences.front().target_prefix = {kModelEnd};
+  const DecodingOptions options{.strategy = "greedy", .maximum_length = 3, .ends = {3}};
+  EXPECT_EQ(decode_all(model, sentences, options).front().front().tokens.front(), kModelEnd);
+  sentences.front().target_prefix = {3};
+  EXPECT_THROW(decode_all(model, sentences, options), core::Error);
+}
+
+TEST(SearchOptions, NameThePrefixRoleTheCutAndTheEnds) {
+  const core::Json json{{"prefix_role", "given"}, {"cut_at_maximum", true}, {"end_tokens", {3, 4}}};
+  core::OptionReader reader(json, "options");
+  Search said;
+  search_table().read(reader, said);
+  reader.finish();
+  const DecodingOptions options = resolve({&said});
+  EXPECT_EQ(options.prefix_role, PrefixRole::kGiven);
+  EXPECT_TRUE(options.cut_at_maximum);
+  EXPECT_EQ(options.ends, (TokenIds{3, 4}));
+  EXPECT_EQ(search_of(options).end_tokens, said.end_tokens);
+  core::Json written = core::Json::object();
+  search_table().write(said, written);
+  EXPECT_EQ(written, json);
+  const Search wrong{.prefix_role = "none"};
+  EXPECT_THROW(resolve({&wrong}), core::Error);
 }
 
 TEST(Patience, AllowsMoreResultsThanTheBeamIsWide) {

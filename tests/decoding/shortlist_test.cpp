@@ -221,6 +221,24 @@ TEST_P(ShortlistSearchTest, AListOfTheWholeVocabularyChangesNothing) {
   expect_same(without, decode(sentences, {}, 20));
 }
 
+TEST_P(ShortlistSearchTest, TokensThatEndTheSearchMayBeChosenToo) {
+  const std::vector<std::int32_t> listed{3, 4, 5}, ends{7, 9};
+  const Shortlist shortlist(vocabularies(), {}, listed, 1);
+  std::vector<Sentence> sentences = testing::small_sentences(12, 6);
+  DecodingOptions options{.ends = ends};
+  DecodingOptions suppressing = options;
+  for (std::int32_t token = 0; token < kSize; ++token)
+    if (std::ranges::find(listed, token) == listed.end() && std::ranges::find(ends, token) == ends.end() &&
+        token != vocabularies().end)
+      suppressing.suppressed.push_back({token});
+  const auto expected = decode(sentences, suppressing, 20);
+  for (Sentence& sentence : sentences) sentence.shortlist = &shortlist;
+  const auto found = decode(sentences, options, 20);
+  expect_same(expected, found);
+  EXPECT_TRUE(std::ranges::any_of(found, [](const auto& results) { return results.front().end == 7; }) ||
+              std::ranges::any_of(found, [](const auto& results) { return results.front().end == 9; }));
+}
+
 TEST_P(ShortlistSearchTest, OneOfAnotherVocabularyIsRefused) {
   const Shortlist shortlist(letters(), {}, {}, 1);
   std::vector<Sentence> sentences = testing::small_sentences(1, 3);

@@ -18,9 +18,11 @@ void copy(const LiveHypothesis& from, LiveHypothesis& to) {
   to.origin = from.origin;
 }
 
-/// Tokens of constraints may be chosen even if they are not on the sentence's shortlist.
-void add_constraints(const Sentence& sentence, std::vector<std::int32_t>& shortlist) {
-  if (sentence.constraints.empty()) return;
+/// Tokens of constraints, and tokens that end the search, may be chosen even if they are not on the sentence's
+/// shortlist.
+void add_needed(const Sentence& sentence, const DecodingOptions& options, std::vector<std::int32_t>& shortlist) {
+  if (options.ends.empty() && sentence.constraints.empty()) return;
+  shortlist.insert(shortlist.end(), options.ends.begin(), options.ends.end());
   for (const Constraint& constraint : sentence.constraints)
     for (const Constraint::Form& form : constraint.forms)
       shortlist.insert(shortlist.end(), form.tokens.begin(), form.tokens.end());
@@ -56,7 +58,7 @@ void ActiveSentence::begin(const nn::SequenceSpec& spec) {
   shortlist.clear();
   if (sentence.shortlist != nullptr) {
     sentence.shortlist->candidates(sentence.source, shortlist);
-    add_constraints(sentence, shortlist);
+    add_needed(sentence, options, shortlist);
   }
   state.live.resize(static_cast<std::size_t>(starts));
   for (std::int32_t i = 0; i < starts; ++i) {

@@ -14,7 +14,7 @@ using core::ErrorCode;
 namespace {
 
 /// Checks that the model supports a sentence.
-void check(const Sentence& sentence, const nn::SequenceSpec& spec) {
+void check(const Sentence& sentence, const DecodingOptions& options, const nn::SequenceSpec& spec) {
   const auto length = static_cast<std::int64_t>(sentence.source.size());
   core::require(length >= 1 && length <= spec.maximum_source_length, ErrorCode::kInvalidArgument,
                 "sentence {} has {} source tokens; the model takes 1 to {}", sentence.id, length,
@@ -28,7 +28,8 @@ void check(const Sentence& sentence, const nn::SequenceSpec& spec) {
                 "sentence {}: the target prefix has {} tokens; the model takes at most {}", sentence.id, prefix,
                 spec.maximum_target_length - 1);
   for (const std::int32_t token : sentence.target_prefix)
-    core::require(token >= 0 && token < spec.target_vocabulary && token != spec.end, ErrorCode::kInvalidArgument,
+    core::require(token >= 0 && token < spec.target_vocabulary && !is_end(options, spec, token),
+                  ErrorCode::kInvalidArgument,
                   "sentence {}: prefix token {} is the end or outside of the vocabulary of {}", sentence.id, token,
                   spec.target_vocabulary);
   if (sentence.shortlist != nullptr)
@@ -42,9 +43,10 @@ void check(const Sentence& sentence, const nn::SequenceSpec& spec) {
                 sentence.id, sentence.line);
 }
 
-void check_constraints(const Sentence& sentence, const SearchStrategy& strategy, const nn::SequenceSpec& spec) {
+void check_constraints(const Sentence& sentence, const Searcher& searcher, const nn::SequenceSpec& spec) {
+  const DecodingOptions& options = searcher.options();
   if (sentence.constraints.empty()) return;
-  core::require(strategy.takes_constraints(), ErrorCode::kInvalidArgument,
+  core::require(searcher.strategy->takes_constraints(), ErrorCode::kInvalidArgument,
                 "sentence {} has constraints, which only a beam search of at least 2 hypotheses in one group meets",
                 sentence.id);
   for (const Constraint& constraint : sentence.constraints) {
@@ -54,7 +56,8 @@ void check_constraints(const Sentence& sentence, const SearchStrategy& strategy,
       core::require(!form.tokens.empty(), ErrorCode::kInvalidArgument, "sentence {}: a constraint has no tokens",
                     sentence.id);
       for (const std::int32_t token : form.tokens)
-        core::require(token >= 0 && token < spec.target_vocabulary && token != spec.end, ErrorCode::kInvalidArgument,
+        core::require(token >= 0 && token < spec.target_vocabulary && !is_end(options, spec, token),
+                      ErrorCode::kInvalidArgument,
                       "sentence {}: token {} of a constraint is the end or outside of the vocabulary of {}",
                       sentence.id, token, spec.target_vocabulary);
     }
@@ -147,8 +150,8 @@ SentencePool::Active SentencePool::pull(SentenceSource& source, HypothesisSink& 
     try {
       if (sentence.search == nullptr) sentence.search = usual_;
       next.searcher = &searchers_.get(sentence.search, model_);
-      check(sentence, model_.spec());
-      check_constraints(sentence, *next.searcher->strategy, model_.spec());
+      check(sentence, next.searcher->options(), model_.spec());
+      check_constraints(sentence, *next.searcher, model_.spec());
       next.maximum_live = next.searcher->strategy->maximum_live_of(sentence);
     } catch (...) {
       next.fail(std::current_exception());

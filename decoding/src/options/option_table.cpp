@@ -55,7 +55,7 @@ void add_length_penalty(OptionTable<Search>& table, const LengthPenalty& usual) 
 }
 
 /// "5", "[5, 9]" or "[[5, 9]]": tokens, and sequences of tokens.
-Json parse_suppressed(const std::string& word) {
+Json parse_token_ids(const std::string& word) {
   const core::ParsedJson parsed = core::try_parse_json(word);
   core::require(parsed.problem.empty(), core::ErrorCode::kInvalidArgument, "must be ids of tokens: 5, [5, 9]");
   return parsed.tree.is_array() ? parsed.tree : Json::array({parsed.tree});
@@ -67,7 +67,7 @@ void add_suppress_tokens(OptionTable<Search>& table) {
                       .help =
                           "ids of tokens that are never generated; an inner list of ids is a sequence of tokens that "
                           "is never generated",
-                      .parse = parse_suppressed,
+                      .parse = parse_token_ids,
                       .repeated = true};
   table.custom(
       {std::move(option)},
@@ -95,6 +95,33 @@ void add_suppress_tokens(OptionTable<Search>& table) {
       },
       [](Search& search, const Search& behind) {
         if (!search.suppress_tokens) search.suppress_tokens = behind.suppress_tokens;
+      });
+}
+
+void add_end_tokens(OptionTable<Search>& table) {
+  core::Option option{.name = "end_tokens",
+                      .placeholder = "[ID, ...]",
+                      .help = "ids of the tokens that end a translation, instead of the model's end",
+                      .parse = parse_token_ids,
+                      .repeated = true};
+  table.custom(
+      {std::move(option)},
+      [](OptionReader& reader, Search& search) {
+        constexpr std::size_t kMax = 10000;
+        if (!reader.has("end_tokens")) return;
+        const Json& list = reader.subtree("end_tokens");
+        reader.check(list.is_array() && list.size() <= kMax, "end_tokens", "must be a list of ids of tokens");
+        auto& ends = search.end_tokens.emplace();
+        for (const Json& id : list) {
+          reader.check(id.is_number_integer() && id >= 0 && id < (1 << 24), "end_tokens", "must hold ids of tokens");
+          ends.push_back(id.get<std::int32_t>());
+        }
+      },
+      [](const Search& search, Json& json) {
+        if (search.end_tokens) json["end_tokens"] = *search.end_tokens;
+      },
+      [](Search& search, const Search& behind) {
+        if (!search.end_tokens) search.end_tokens = behind.end_tokens;
       });
 }
 
@@ -145,7 +172,15 @@ OptionTable<Search> make_table() {
       .flag("replace_unknown", &Search::replace_unknown, usual.replace_unknown,
             "replace an unknown token by the source word that it attends to")
       .flag("alignment", &Search::alignment, usual.want_alignment, "report attention weights (jsonl)")
-      .group("Sampling (decoder sampling or mbr)")
+      .choice("prefix_role", &Search::prefix_role, name_of_choice(kPrefixRoles, usual.prefix_role),
+              names_of(kPrefixRoles), "ROLE",
+              "how a target prefix counts in scores: scored, given (its log probabilities count as 0) or context "
+              "(its tokens do not count towards the length either)")
+      .flag("cut_at_maximum", &Search::cut_at_maximum, usual.cut_at_maximum,
+            "cut a translation with the token that reaches the maximum length, instead of giving it one more step to "
+            "end");
+  add_end_tokens(table);
+  table.group("Sampling (decoder sampling or mbr)")
       .number("temperature", &Search::temperature, usual.sampling.temperature, {.least = 0.001}, "X",
               "temperature of sampling; above 1: a flatter distribution")
       .number("top_k", &Search::top_k, usual.sampling.top_k, {}, "N",

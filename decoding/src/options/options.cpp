@@ -50,14 +50,19 @@ void visit_members(Said& said, Options& options, const Visit& visit) {
   visit(said.top_p, options.sampling.top_p);
   visit(said.seed, options.sampling.seed);
   visit(said.mbr_samples, options.mbr.samples);
+  visit(said.cut_at_maximum, options.cut_at_maximum);
+  visit(said.end_tokens, options.ends);
 }
 
 template <class Choices>
 auto value_of(const Choices& choices, std::string_view option, std::string_view name) {
   for (const auto& [text, value] : choices)
     if (text == name) return value;
-  core::fail_option(option, core::ErrorCode::kInvalidArgument, "{} is {}; it must be {} or {}", option,
-                    core::quote(name), choices[0].first, choices[1].first);
+  std::string all;
+  for (std::size_t i = 0; i < choices.size(); ++i)
+    all.append(i == 0 ? "" : i + 1 == choices.size() ? " or " : ", ").append(choices[i].first);
+  core::fail_option(option, core::ErrorCode::kInvalidArgument, "{} is {}; it must be {}", option, core::quote(name),
+                    all);
 }
 
 /// Checks combinations of options; the table checks each option alone.
@@ -92,6 +97,7 @@ DecodingOptions resolve(std::initializer_list<const Search*> said, const Decodin
   });
   if (all.mbr_candidates) options.mbr.candidates = value_of(kMbrCandidates, "mbr_candidates", *all.mbr_candidates);
   if (all.mbr_utility) options.mbr.utility = value_of(kMbrUtilities, "mbr_utility", *all.mbr_utility);
+  if (all.prefix_role) options.prefix_role = value_of(kPrefixRoles, "prefix_role", *all.prefix_role);
   if (all.length_penalty) {
     core::require_option(
         std::ranges::find(LengthPenalty::kPresets, *all.length_penalty) != LengthPenalty::kPresets.end(),
@@ -110,7 +116,8 @@ Search search_of(const DecodingOptions& options) {
   Search search{.length_penalty = std::string(options.length_penalty.name),
                 .alpha = options.length_penalty.alpha,
                 .mbr_candidates = name_of_choice(kMbrCandidates, options.mbr.candidates),
-                .mbr_utility = name_of_choice(kMbrUtilities, options.mbr.utility)};
+                .mbr_utility = name_of_choice(kMbrUtilities, options.mbr.utility),
+                .prefix_role = name_of_choice(kPrefixRoles, options.prefix_role)};
   visit_members(search, options, [](auto& value, const auto& resolved) { value = resolved; });
   return search;
 }
@@ -129,9 +136,9 @@ void check(const DecodingOptions& options, const nn::SequenceSpec& spec) {
                            "suppress_tokens holds {}; it must hold ids from 0 to {}, the target vocabulary", token,
                            spec.target_vocabulary - 1);
   for (const std::int32_t token : options.ends)
-    core::require(token >= 0 && token < spec.target_vocabulary, core::ErrorCode::kInvalidArgument,
-                  "token {} cannot end translations; the target vocabulary has the ids 0 to {}", token,
-                  spec.target_vocabulary - 1);
+    core::require_option(token >= 0 && token < spec.target_vocabulary, "end_tokens", core::ErrorCode::kInvalidArgument,
+                         "end_tokens holds {}; it must hold ids from 0 to {}, the target vocabulary", token,
+                         spec.target_vocabulary - 1);
 }
 
 void require_all_used(const DecodingOptions& options, const DecodingOptions& usual) {

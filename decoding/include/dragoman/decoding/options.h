@@ -1,8 +1,12 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <dragoman/decoding/length_penalty.h>
@@ -31,6 +35,9 @@ enum class PrefixRole : std::uint8_t {
            ///< the best candidate may be an end (CTranslate2)
   kContext,  ///< neither counts: the translation begins after it
 };
+
+inline constexpr std::array<std::pair<std::string_view, PrefixRole>, 3> kPrefixRoles = {
+    {{"scored", PrefixRole::kScored}, {"given", PrefixRole::kGiven}, {"context", PrefixRole::kContext}}};
 
 /// The resolved options of a search, which strategies see: every option has a value. resolve() computes them from the
 /// settings of all sources. The initial values here are the program's defaults, which search_table() shows. Lengths
@@ -110,7 +117,7 @@ DecodingOptions resolve(std::initializer_list<const Search*> said, const Decodin
 /// Returns `said`; options that it leaves unset are taken from `behind`.
 Search merged(Search said, const Search& behind);
 
-/// Returns all options as set values, except for options that have no key.
+/// Returns all options as set values, except for `given_tokens`, which has no key.
 Search search_of(const DecodingOptions& options);
 
 /// Error{kInvalidArgument} naming the option and its value if the value is invalid for all models, or for models of
@@ -122,6 +129,12 @@ void check(const DecodingOptions& options, const nn::SequenceSpec& spec);
 /// options.strategy names does not use it. check() accepts such options: a program may keep one set for several
 /// searches.
 void require_all_used(const DecodingOptions& options, const DecodingOptions& usual = {});
+
+/// Returns whether a token ends hypotheses of the search.
+inline bool is_end(const DecodingOptions& options, const nn::SequenceSpec& spec, std::int32_t token) {
+  if (options.ends.empty()) return token == spec.end;
+  return std::find(options.ends.begin(), options.ends.end(), token) != options.ends.end();
+}
 
 /// Returns the maximum length of a target, without the end, for a source of `source_length` tokens without the end.
 std::int32_t maximum_target_length(const DecodingOptions& options, const nn::SequenceSpec& spec,

@@ -42,6 +42,9 @@ struct Search {
   std::optional<std::string> mbr_candidates{};  ///< "samples" or "beam"
   std::optional<std::int32_t> mbr_samples{};
   std::optional<std::string> mbr_utility{};  ///< "chrf" or "bleu"
+  std::optional<std::string> prefix_role{};  ///< "scored", "given" or "context"
+  std::optional<bool> cut_at_maximum{};
+  std::optional<std::vector<std::int32_t>> end_tokens{};
 
   bool operator==(const Search&) const = default;
 };

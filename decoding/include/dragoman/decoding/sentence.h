@@ -71,10 +71,7 @@ struct SentenceState {
   std::any memory{};
 
   /// Returns whether a token ends a hypothesis.
-  bool is_end(std::int32_t token) const {
-    if (options->ends.empty()) return token == spec->end;
-    return std::find(options->ends.begin(), options->ends.end(), token) != options->ends.end();
-  }
+  bool is_end(std::int32_t token) const { return decoding::is_end(*options, *spec, token); }
 };
 
 }  // namespace dragoman::decoding

@@ -124,6 +124,9 @@ class Options:
             "minimum_length": self.min_decoding_length,
             "maximum_length": self.max_decoding_length,
             "alignment": self.needs_attention,
+            "prefix_role": "given",
+            "cut_at_maximum": True,
+            "end_tokens": self._ends(target),
         }
         if self.is_beam:
             search["beam_size"] = self.beam_size
@@ -144,7 +147,7 @@ class Options:
             )
         return [self.sampling_topk, self.sampling_topp, self.sampling_temperature]
 
-    def ends(self, target: Vocabulary) -> list[int]:
+    def _ends(self, target: Vocabulary) -> list[int]:
         """Return the ids that end a translation; empty for the model's end."""
         if self.end_token is None:
             return []

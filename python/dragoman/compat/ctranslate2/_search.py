@@ -43,7 +43,6 @@ class Batch:
         target = conventions.target
         self._prefixes = [target.to_ids(prefix or ()) for prefix in prefixes or [()] * len(sources)]
         self._search = options.search(target)
-        self._ends = options.ends(target)
         self._sampling = options.sampling(target)
         #: What is searched: the indices of sources with content, and not complete with their prefix.
         self._searched = [
@@ -65,7 +64,6 @@ class Batch:
             [self._source_ids(index) for index in self._searched],
             [self._prefixes[index] for index in self._searched],
             self._search,
-            "given",
             [self._allowed(index, self._prefixes[index]) for index in self._searched] if self._map else [],
             lines=[first_line + index for index in self._searched],
             seed=seed,
@@ -85,7 +83,6 @@ class Batch:
         sources: list[list[int]],
         prefixes: list[list[int]],
         search: dict[str, Any],
-        role: str,
         allowed: list[list[int]],
         *,
         lines: list[int] | None = None,
@@ -96,7 +93,7 @@ class Batch:
         bias = self._options.prefix_bias_beta
         options = to_json(search)
         return self._client.search(
-            sources, prefixes, options, role, True, self._ends, bias, sampling, seed, lines or [], allowed, callback
+            sources, prefixes, options, bias, sampling, seed, lines or [], allowed, callback
         )
 
     def _callback(self) -> Callable[..., bool] | None:
@@ -182,7 +179,7 @@ class Batch:
         if options.needs_attention:
             search = {**self._search, "decoder": "greedy", "n_best": 1}
             search.pop("beam_size", None), search.pop("patience", None)
-            job = self._submit([self._source_ids(index)], [prefix[:-1]], search, "given", [])
+            job = self._submit([self._source_ids(index)], [prefix[:-1]], search, [])
             job.wait()
             weights = job.hypotheses(0)[0][4]
         found: Found = (prefix, 0.0, [], -1, weights)
@@ -207,18 +204,19 @@ class Batch:
             "coverage_penalty": 0,
             "minimum_length": length,
             "maximum_length": length,
+            "prefix_role": "context",
         }
         allowed = [self._allowed(index, prefix)] if self._map else []
-        job = self._submit([source], [prefix], expand, "context", allowed)
+        job = self._submit([source], [prefix], expand, allowed)
         job.wait()
         expanded: list[Found] = [
             each for each in job.hypotheses(0) if math.exp(each[1]) >= options.min_alternative_expansion_prob
         ]
         if length == options.max_decoding_length or not expanded:
             return self._convert(index, expanded)
-        search = {**self._search, "n_best": 1}
+        search = {**self._search, "n_best": 1, "prefix_role": "context"}
         prefixes = [each[0] for each in expanded]
-        job = self._submit([source] * len(prefixes), prefixes, search, "context", allowed * len(prefixes))
+        job = self._submit([source] * len(prefixes), prefixes, search, allowed * len(prefixes))
         job.wait()
         found: list[Found] = []
         for place, (_, score, *_rest) in enumerate(expanded):

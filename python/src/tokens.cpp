@@ -1,7 +1,6 @@
 #include "call.h"
 #include "parts.h"
 #include "search.h"
-#include "tokens/token_strategies.h"
 #include "unfinished.h"
 #include "with_threads.h"
 
@@ -20,6 +19,7 @@
 #include <dragoman/decoding/options.h>
 #include <dragoman/decoding/search_plan.h>
 #include <dragoman/decoding/shortlist.h>
+#include <dragoman/decoding/token_search.h>
 #include <dragoman/dragoman.h>
 #include <dragoman/engine/translation_engine.h>
 
@@ -123,66 +123,26 @@ class TokenJob {
 };
 using SharedJob = std::shared_ptr<TokenJob>;
 
-/// The options of a search of token ids beyond those of Search.
-struct TokenOptions {
-  std::string prefix_role = "scored";
-  bool cut_at_maximum = false;
-  Tokens ends{};
-  double prefix_bias = 0;
-  std::optional<WeightedSampling> sampling{};
-};
-
-decoding::PrefixRole prefix_role_of(const std::string& name) {
-  if (name == "given") return decoding::PrefixRole::kGiven;
-  if (name == "context") return decoding::PrefixRole::kContext;
-  core::require(name == "scored", ErrorCode::kInvalidArgument,
-                "`prefix_role` is \"{}\"; it must be scored, given or "
-                "context",
-                name);
-  return decoding::PrefixRole::kScored;
-}
-
-decoding::DecodingOptions decoding_options(const std::string& search, const TokenOptions& more) {
-  const Search said = read_search(search);
-  decoding::DecodingOptions options = decoding::resolve({&said});
-  options.prefix_role = prefix_role_of(more.prefix_role);
-  options.cut_at_maximum = more.cut_at_maximum;
-  options.ends = more.ends;
-  return options;
-}
-
-using Observer = std::function<bool(const ObservedToken&)>;
+using Observer = std::function<bool(const decoding::ObservedToken&)>;
 
 /// Creates the searches of a call. Sentences share one unless it depends on the sentence.
 class Plans {
  public:
-  Plans(decoding::DecodingOptions options, const TokenOptions& more) : options_(std::move(options)), more_(more) {
-    if (more_.sampling) more_.sampling->samples = options_.n_best;
-  }
+  Plans(decoding::DecodingOptions options, decoding::TokenSearch common)
+      : options_(std::move(options)), common_(std::move(common)) {}
 
-  decoding::SharedSearch get(const Tokens& bias, Observer observer) {
-    const bool biased = more_.prefix_bias > 0 && !bias.empty();
-    if (!biased && !observer) {
-      if (shared_ == nullptr) shared_ = make({}, {});
-      return shared_;
-    }
-    return make(biased ? bias : Tokens(), std::move(observer));
+  decoding::SharedSearch get(const Tokens& prefix, Observer observer) {
+    decoding::TokenSearch additions = common_;
+    if (additions.bias_strength > 0) additions.bias = prefix;
+    additions.observer = std::move(observer);
+    if (!additions.bias.empty() || additions.observer) return make_token_search(options_, additions);
+    if (shared_ == nullptr) shared_ = make_token_search(options_, additions);
+    return shared_;
   }
 
  private:
-  decoding::SharedSearch make(const Tokens& bias, Observer observer) const {
-    if (bias.empty() && !observer && !more_.sampling) return std::make_shared<const decoding::SearchPlan>(options_);
-    return std::make_shared<const decoding::SearchPlan>(
-        options_, [options = options_, more = more_, bias, observer = std::move(observer)] {
-          auto strategy = more.sampling ? make_weighted_sampling(*more.sampling) : decoding::make_strategy(options);
-          if (!bias.empty()) strategy = make_biased(std::move(strategy), more.prefix_bias, bias);
-          if (observer) strategy = make_observed(std::move(strategy), observer);
-          return strategy;
-        });
-  }
-
   decoding::DecodingOptions options_;
-  TokenOptions more_;
+  decoding::TokenSearch common_;
   decoding::SharedSearch shared_;
 };
 
@@ -210,7 +170,7 @@ class AllowedTokens {
 
 Observer observer_of(const std::shared_ptr<Callback>& callback, std::size_t index) {
   if (callback == nullptr) return {};
-  return [callback, index](const ObservedToken& token) {
+  return [callback, index](const decoding::ObservedToken& token) {
     const CallbackScope scope;
     const nb::object answer =
         callback->function(index, token.hypothesis, token.step, token.token, token.log_probability, token.is_last);
@@ -238,23 +198,23 @@ void submit_all(const SharedJob& job, std::size_t size, const Submit& submit) {
 }
 
 SharedJob search(const ClientHandle& self, const Batch& sources, const Batch& prefixes, const std::string& options,
-                 const std::string& role, bool cut_at_maximum, const Tokens& ends, double prefix_bias,
-                 const std::optional<std::vector<double>>& sampling, std::uint32_t seed,
+                 double prefix_bias, const std::optional<std::vector<double>>& sampling, std::uint32_t seed,
                  const std::vector<std::uint64_t>& lines, const Batch& allowed, const nb::object& function) {
   const TokenClient& client = self.get();
-  TokenOptions more{.prefix_role = role, .cut_at_maximum = cut_at_maximum, .ends = ends, .prefix_bias = prefix_bias};
+  decoding::TokenSearch common{.bias_strength = prefix_bias};
   if (sampling)
-    more.sampling = WeightedSampling{.top_k = static_cast<std::int32_t>(sampling->at(0)),
-                                     .top_p = sampling->at(1),
-                                     .temperature = sampling->at(2),
-                                     .seed = seed};
-  const decoding::DecodingOptions resolved = decoding_options(options, more);
+    common.sampling = decoding::WeightedSampling{.top_k = static_cast<std::int32_t>(sampling->at(0)),
+                                                 .top_p = sampling->at(1),
+                                                 .temperature = sampling->at(2),
+                                                 .seed = seed};
+  const Search said = read_search(options);
+  const decoding::DecodingOptions resolved = decoding::resolve({&said});
   const nn::SequenceSpec spec = client.model.engine().spec();
   decoding::check(resolved, spec);
-  Plans plans(resolved, more);
+  Plans plans(resolved, common);
   AllowedTokens allowed_tokens(spec);
   const auto shared_callback = function.is_none() ? nullptr : std::make_shared<Callback>(Callback{function});
-  const auto job = std::make_shared<TokenJob>(sources.size(), shared_callback);
+  auto job = std::make_shared<TokenJob>(sources.size(), shared_callback);
   submit_all(job, sources.size(), [&](std::size_t i) {
     const Tokens& prefix = i < prefixes.size() ? prefixes[i] : Tokens();
     engine::TranslationRequest request{.source = sources[i],
@@ -277,7 +237,7 @@ SharedJob score(const ClientHandle& self, const Batch& sources, const Batch& tar
   const TokenClient& client = self.get();
   core::require(sources.size() == targets.size(), ErrorCode::kInvalidArgument,
                 "there are {} sources and {} targets; each source needs its target", sources.size(), targets.size());
-  const auto job = std::make_shared<TokenJob>(sources.size(), nullptr);
+  auto job = std::make_shared<TokenJob>(sources.size(), nullptr);
   submit_all(job, sources.size(), [&](std::size_t i) {
     engine::ScoreRequest request{.source = sources[i], .target = targets[i], .stop = job->stop.get_token()};
     client.client->submit(std::move(request), [job, i](engine::ScoreResult result) {
@@ -360,15 +320,13 @@ void add_tokens(nb::module_& module) {
       .def(
           "search",
           [](const ClientHandle& self, const Batch& sources, const Batch& prefixes, const std::string& options,
-             const std::string& prefix_role, bool cut_at_maximum, const Tokens& ends, double prefix_bias,
-             const std::optional<std::vector<double>>& sampling, std::uint32_t seed,
+             double prefix_bias, const std::optional<std::vector<double>>& sampling, std::uint32_t seed,
              const std::vector<std::uint64_t>& lines, const Batch& allowed, const nb::object& callback) {
-            return JobHandle{search(self, sources, prefixes, options, prefix_role, cut_at_maximum, ends, prefix_bias,
-                                    sampling, seed, lines, allowed, callback)};
+            return JobHandle{
+                search(self, sources, prefixes, options, prefix_bias, sampling, seed, lines, allowed, callback)};
           },
-          nb::arg("sources"), nb::arg("prefixes"), nb::arg("search"), nb::arg("prefix_role"), nb::arg("cut_at_maximum"),
-          nb::arg("ends"), nb::arg("prefix_bias"), nb::arg("sampling").none(), nb::arg("seed"), nb::arg("lines"),
-          nb::arg("allowed"), nb::arg("callback").none())
+          nb::arg("sources"), nb::arg("prefixes"), nb::arg("search"), nb::arg("prefix_bias"),
+          nb::arg("sampling").none(), nb::arg("seed"), nb::arg("lines"), nb::arg("allowed"), nb::arg("callback").none())
       .def(
           "score",
           [](const ClientHandle& self, const Batch& sources, const Batch& targets) {

@@ -1,4 +1,4 @@
-#include "tokens/token_strategies.h"
+#include "dragoman/decoding/token_search.h"
 
 #include <algorithm>
 #include <any>
@@ -7,27 +7,19 @@
 #include <random>
 #include <utility>
 
-namespace dragoman::python {
+namespace dragoman::decoding {
 namespace {
-
-using decoding::Advance;
-using decoding::Candidates;
-using decoding::LiveHypothesis;
-using decoding::SearchStrategy;
-using decoding::SentenceState;
-using decoding::StepNeeds;
-using decoding::StoppedBy;
 
 class WeightedSampler final : public SearchStrategy {
  public:
-  explicit WeightedSampler(const WeightedSampling& options) : options_(options) {}
+  WeightedSampler(const WeightedSampling& options, std::int32_t samples) : options_(options), samples_(samples) {}
 
   StepNeeds needs(std::int64_t vocabulary) const override {
     const std::int64_t wanted = options_.top_k > 0 ? options_.top_k : vocabulary;
     return {.candidates = std::min(wanted, vocabulary)};
   }
-  std::int32_t starts() const override { return options_.samples; }
-  std::int32_t maximum_live() const override { return options_.samples; }
+  std::int32_t starts() const override { return samples_; }
+  std::int32_t maximum_live() const override { return samples_; }
 
   void advance(SentenceState& state, const Candidates& candidates, Advance& result) override {
     if (!state.memory.has_value()) state.memory = make_generator(state.sentence.line);
@@ -91,14 +83,15 @@ class WeightedSampler final : public SearchStrategy {
   }
 
   WeightedSampling options_;
+  std::int32_t samples_;
   std::vector<std::int64_t> ranks_;
   std::vector<float> weights_;
   std::vector<std::pair<std::int32_t, std::size_t>> order_;
 };
 
-class Biased final : public SearchStrategy {
+class BiasedSearch final : public SearchStrategy {
  public:
-  Biased(std::unique_ptr<SearchStrategy> search, double beta, std::vector<std::int32_t> prefix)
+  BiasedSearch(std::unique_ptr<SearchStrategy> search, double beta, std::vector<std::int32_t> prefix)
       : search_(std::move(search)), beta_(beta), prefix_(std::move(prefix)) {}
 
   StepNeeds needs(std::int64_t vocabulary) const override { return search_->needs(vocabulary); }
@@ -153,9 +146,9 @@ class Biased final : public SearchStrategy {
   std::vector<double> log_probabilities_;
 };
 
-class Observed final : public SearchStrategy {
+class ObservedSearch final : public SearchStrategy {
  public:
-  Observed(std::unique_ptr<SearchStrategy> search, std::function<bool(const ObservedToken&)> observer)
+  ObservedSearch(std::unique_ptr<SearchStrategy> search, std::function<bool(const ObservedToken&)> observer)
       : search_(std::move(search)), observer_(std::move(observer)) {}
 
   StepNeeds needs(std::int64_t vocabulary) const override { return search_->needs(vocabulary); }
@@ -207,18 +200,19 @@ class Observed final : public SearchStrategy {
 
 }  // namespace
 
-std::unique_ptr<SearchStrategy> make_weighted_sampling(const WeightedSampling& options) {
-  return std::make_unique<WeightedSampler>(options);
+SharedSearch make_token_search(const DecodingOptions& options, const TokenSearch& additions) {
+  const bool biased = additions.bias_strength > 0 && !additions.bias.empty();
+  if (!additions.sampling && !biased && !additions.observer) return std::make_shared<const SearchPlan>(options);
+  return std::make_shared<const SearchPlan>(options, [options, additions, biased] {
+    std::unique_ptr<SearchStrategy> strategy;
+    if (additions.sampling)
+      strategy = std::make_unique<WeightedSampler>(*additions.sampling, options.n_best);
+    else
+      strategy = make_strategy(options);
+    if (biased) strategy = std::make_unique<BiasedSearch>(std::move(strategy), additions.bias_strength, additions.bias);
+    if (additions.observer) strategy = std::make_unique<ObservedSearch>(std::move(strategy), additions.observer);
+    return strategy;
+  });
 }
 
-std::unique_ptr<SearchStrategy> make_biased(std::unique_ptr<SearchStrategy> search, double beta,
-                                            std::vector<std::int32_t> prefix) {
-  return std::make_unique<Biased>(std::move(search), beta, std::move(prefix));
-}
-
-std::unique_ptr<SearchStrategy> make_observed(std::unique_ptr<SearchStrategy> search,
-                                              std::function<bool(const ObservedToken&)> observer) {
-  return std::make_unique<Observed>(std::move(search), std::move(observer));
-}
-
-}  // namespace dragoman::python
+}  // namespace dragoman::decoding
