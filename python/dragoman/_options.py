@@ -84,7 +84,7 @@ class TranslateOptions(SearchOptions, total=False):
         Every translation begins with this text.
     constraints
         Every translation contains each of these texts as whole words. Beam search only.
-    input_tokens, output_tokens
+    input_pieces, output_pieces
         Whether texts, or translations, are tokens separated by spaces.
     """
 
@@ -92,8 +92,8 @@ class TranslateOptions(SearchOptions, total=False):
     target_language: str
     target_prefix: str
     constraints: Sequence[str]
-    input_tokens: bool
-    output_tokens: bool
+    input_pieces: bool
+    output_pieces: bool
 
 
 class LearnOptions(TypedDict, total=False):

@@ -56,8 +56,8 @@ def _split(options: TranslateOptions) -> tuple[str, str, str, str, list[str], bo
         search.pop("target_language", ""),
         search.pop("target_prefix", ""),
         several(search.pop("constraints", ()), "constraints"),
-        search.pop("input_tokens", False),
-        search.pop("output_tokens", False),
+        search.pop("input_pieces", False),
+        search.pop("output_pieces", False),
     )
     return (to_json(search), *request)
 
@@ -148,7 +148,7 @@ class Translator:
         text
             A text, or several.
         **options
-            `source_language`, `target_language`, `target_prefix`, `constraints`, `input_tokens`, `output_tokens` (see
+            `source_language`, `target_language`, `target_prefix`, `constraints`, `input_pieces`, `output_pieces` (see
             `TranslateOptions`), and the options of the search.
         """
         best: list[str] = [each[0][0] for each in self._translate(text, options)]

@@ -87,14 +87,14 @@ nb::list to_list(const std::vector<Translation>& translations) {
 }
 
 Request to_request(const std::string& source_language, const std::string& target_language,
-                   const std::string& target_prefix, const std::vector<std::string>& constraints, bool input_tokens,
-                   bool output_tokens) {
+                   const std::string& target_prefix, const std::vector<std::string>& constraints, bool input_pieces,
+                   bool output_pieces) {
   return {.source_language = source_language,
           .target_language = target_language,
           .target_prefix = target_prefix,
           .constraints = constraints,
-          .input_pieces = input_tokens,
-          .output_pieces = output_tokens};
+          .input_pieces = input_pieces,
+          .output_pieces = output_pieces};
 }
 
 /// With so many bytes of unfinished texts, half of what a Translator admits, submit() does not wait.
@@ -108,13 +108,13 @@ struct Cancellation {
 /// Queues a text. `done` is called with the translations or with an exception, from a thread of the model.
 Cancellation submit(const TranslatorHandle& self, const std::string& text, const std::string& search,
                     const std::string& source_language, const std::string& target_language,
-                    const std::string& target_prefix, const std::vector<std::string>& constraints, bool input_tokens,
-                    bool output_tokens, const nb::object& done, const nb::object& on_partial) {
+                    const std::string& target_prefix, const std::vector<std::string>& constraints, bool input_pieces,
+                    bool output_pieces, const nb::object& done, const nb::object& on_partial) {
   const Translator& translator = self.get();
   const Search options = read_search(search);
   Cancellation cancellation;
   Request request =
-      to_request(source_language, target_language, target_prefix, constraints, input_tokens, output_tokens);
+      to_request(source_language, target_language, target_prefix, constraints, input_pieces, output_pieces);
   request.stop = cancellation.stop.get_token();
   const SharedObject shared_partial(on_partial);
   if (!on_partial.is_none()) {
@@ -187,12 +187,12 @@ std::vector<std::string> to_texts(const nb::list& list) {
 nb::list translate_batch(const TranslatorHandle& self, const nb::list& list, const std::string& search,
                          const std::string& source_language, const std::string& target_language,
                          const std::string& target_prefix, const std::vector<std::string>& constraints,
-                         bool input_tokens, bool output_tokens) {
+                         bool input_pieces, bool output_pieces) {
   const Translator& translator = self.get();
   const std::vector<std::string> texts = to_texts(list);
   const Search options = read_search(search);
   Request request =
-      to_request(source_language, target_language, target_prefix, constraints, input_tokens, output_tokens);
+      to_request(source_language, target_language, target_prefix, constraints, input_pieces, output_pieces);
   BlockingCall call;
   request.stop = call.stop();
   const auto translated = call.run([&] { return translator.translate_batch(texts, options, request); });

@@ -41,7 +41,7 @@ def test_options_are_keywords_of_the_call_or_the_translator(model, translator):
     assert translator.translate(SENTENCE, target_prefix="In").startswith("In")
     assert "white" in translator.translate(SENTENCE, constraints=["white"], beam_size=5)
     tokens = " ".join(model.source_tokenizer.tokenize(SENTENCE))
-    assert translator.translate(tokens, input_tokens=True) == translator.translate(SENTENCE)
+    assert translator.translate(tokens, input_pieces=True) == translator.translate(SENTENCE)
     assert translator.translate("") == "" and translator.translate([]) == []
 
 
