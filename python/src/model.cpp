@@ -130,8 +130,8 @@ Cancellation submit(const TranslatorHandle& self, const std::string& text, const
   const bool has_room = unfinished().bytes() < kSurelyRoom;
   constexpr std::size_t kOverhead = 1024;
   const std::uint64_t key = unfinished().add(cancellation.stop, text.size() + kOverhead);
-  auto finish = [key, shared = SharedObject(done), shared_partial](std::vector<Translation> translations,
-                                                                   std::exception_ptr error) {
+  auto finish = [key, shared = SharedObject(done), shared_partial](const std::vector<Translation>& translations,
+                                                                   const std::exception_ptr& error) {
     {
       const CallbackScope scope(/*is_last=*/true);
       try {
