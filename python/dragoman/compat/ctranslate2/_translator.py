@@ -2,46 +2,23 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
-from pathlib import Path
-from typing import Any, Callable, Iterable, Iterator, List, Literal, Mapping, Optional, Sequence, Union, overload
+from typing import Any, Iterable, Iterator, Literal, Optional, Sequence, overload
 
 import dragoman
-from dragoman import _core
 
-from . import _logging, _streams, _system
-from ._conventions import Conventions
-from ._options import OPTION_NAMES, Callback, EndToken, Options
-from ._results import (
-    AsyncScoringResult,
-    AsyncTranslationResult,
-    ExecutionStats,
-    GenerationStepResult,
-    ScoringResult,
-    TranslationResult,
-)
-from ._scores import ScoreBatch
+from . import _streams
+from ._model_holder import Loaded
+from ._options import OPTION_NAMES, EndToken, Options
+from ._results import AsyncTranslationResult, ExecutionStats, GenerationStepResult, TranslationResult
+from ._scoring import Scoring, Sources, Tokens
 from ._search import Batch
 from ._streams import Detokenize, PathLike, Tokenize
-from ._vocabulary_map import VocabularyMap, read_vocabulary_map
 
-Tokens = Sequence[str]
-Sources = Sequence[Tokens]
 Prefixes = Sequence[Optional[Tokens]]
 
 
-class _Loaded:
-    """A model with what calls need of it."""
-
-    def __init__(self, path: Path, threads: int, device: str, compute: str) -> None:
-        self.model = dragoman.Model(path, threads=threads, device=device, compute=compute)
-        self.conventions = Conventions(self.model, path)
-        self.vocabulary_map: VocabularyMap | None = read_vocabulary_map(path, self.conventions)
-        self.client = _core.TokenClient(self.model._core)
-
-
-class Translator:
+class Translator(Scoring):
     """Translates and scores tokens, with the interface of ctranslate2.Translator.
 
     Parameters
@@ -71,133 +48,6 @@ class Translator:
     >>> translator.translate_batch([tokens], beam_size=4)[0].hypotheses[0][:2]
     ['▁A', '▁dog']
     """
-
-    def __init__(
-        self,
-        model_path: PathLike,
-        device: str = "cpu",
-        *,
-        device_index: Union[int, List[int]] = 0,
-        compute_type: Union[str, Mapping[str, str]] = "default",
-        inter_threads: int = 1,
-        intra_threads: int = 0,
-        max_queued_batches: int = 0,
-        flash_attention: bool = False,
-        tensor_parallel: bool = False,
-        files: Optional[Mapping[str, Any]] = None,
-    ) -> None:
-        self._device = _system.device_of(device, device_index)
-        self._compute = _system.compute_of(compute_type, self._device)
-        if tensor_parallel:
-            raise NotImplementedError("tensor_parallel is not available in dragoman.compat: a model runs on one device")
-        if inter_threads < 1 or intra_threads < 0:
-            raise ValueError(f"inter_threads is {inter_threads} and intra_threads {intra_threads}; at least 1 and 0")
-        self._inter_threads = inter_threads
-        self._threads = inter_threads * intra_threads
-        self._name = str(model_path)
-        self._path = Path(model_path)
-        self._lock = threading.RLock()
-        self._open: list[Callable[[], bool]] = []
-        self._line = 0
-        self._seed: int | None = None
-        if files is not None:
-            self._path = self._write_files(files)
-        self._loaded: _Loaded | None = None
-        self.load_model()
-
-    def _write_files(self, files: Mapping[str, Any]) -> Path:
-        """Write the files to a temporary folder, which exists as long as the translator."""
-        self._folder = tempfile.TemporaryDirectory(prefix="dragoman-")
-        for name, content in files.items():
-            data = content.read() if hasattr(content, "read") else content
-            if not isinstance(data, bytes):
-                raise TypeError("File content must be a file-like or bytes object")
-            if Path(name).name != name:
-                raise ValueError(f"{name!r} is no name of a file in a model folder")
-            Path(self._folder.name, name).write_bytes(data)
-        return Path(self._folder.name)
-
-    @property
-    def device(self) -> str:
-        """The device, "cpu" or "cuda"."""
-        return self._device.split(":")[0]
-
-    @property
-    def device_index(self) -> list[int]:
-        """The number of the device, as a list."""
-        return [int(self._device.partition(":")[2] or 0)]
-
-    @property
-    def compute_type(self) -> str:
-        """The number type of matrix products."""
-        return self._compute_type
-
-    @property
-    def num_translators(self) -> int:
-        """The parameter `inter_threads`."""
-        return self._inter_threads
-
-    @property
-    def num_active_batches(self) -> int:
-        """The number of calls with results that are not finished."""
-        with self._lock:
-            self._open = [is_open for is_open in self._open if is_open()]
-            return len(self._open)
-
-    @property
-    def num_queued_batches(self) -> int:
-        """The number of these calls beyond `num_translators`."""
-        return max(self.num_active_batches - self._inter_threads, 0)
-
-    @property
-    def tensor_parallel(self) -> bool:
-        """Whether several devices compute together: False."""
-        return False
-
-    @property
-    def model_is_loaded(self) -> bool:
-        """Whether the model is loaded."""
-        return self._loaded is not None
-
-    def load_model(self, keep_cache: bool = False) -> None:
-        """Load the model again after `unload_model`."""
-        with self._lock:
-            if self._loaded is not None:
-                return
-            if not self._path.exists():
-                raise RuntimeError(f"Unable to open file 'model.bin' in model '{self._name}'")
-            loaded = _Loaded(self._path, self._threads, self._device, self._compute)
-            self._compute_type = _system.name_of_compute(loaded.model.compute)
-            self._loaded = loaded
-        _logging.info(f"Loaded model {self._name} on device {self._device} with compute type {self._compute_type}")
-
-    def unload_model(self, to_cpu: bool = False) -> None:
-        """Unload the model, unless calls are active. With `to_cpu`, a model on the CPU stays."""
-        if to_cpu and self.device == "cpu":
-            return
-        with self._lock:
-            if self.num_active_batches == 0:
-                self._loaded = None
-
-    def _ready(self) -> _Loaded:
-        loaded = self._loaded
-        if loaded is None:
-            raise RuntimeError("The model for this translator was unloaded")
-        return loaded
-
-    def _track(self, is_open: Callable[[], bool]) -> None:
-        """Count a call as active while `is_open` returns True."""
-        with self._lock:
-            self._open = [*(each for each in self._open if each()), is_open]
-
-    def _lines(self, count: int) -> tuple[int, int]:
-        """Return the seed, and the number of sources that it was used for."""
-        with self._lock:
-            seed = _system.random_seed()
-            if seed != self._seed:
-                self._seed, self._line = seed, 0
-            first, self._line = self._line, self._line + count
-            return seed, first
 
     @overload
     def translate_batch(
@@ -254,7 +104,7 @@ class Translator:
         return self._translate_later(loaded, source, target_prefix, Options(**options))
 
     def _translate(
-        self, loaded: _Loaded, source: Sources, prefix: Optional[Prefixes], options: Options
+        self, loaded: Loaded, source: Sources, prefix: Optional[Prefixes], options: Options
     ) -> list[TranslationResult]:
         batch = Batch(loaded.client, loaded.conventions, source, prefix, options, loaded.vocabulary_map)
         if options.return_alternatives:
@@ -266,7 +116,7 @@ class Translator:
         return [batch.result(index) for index in range(len(source))]
 
     def _translate_later(
-        self, loaded: _Loaded, source: Sources, prefix: Optional[Prefixes], options: Options
+        self, loaded: Loaded, source: Sources, prefix: Optional[Prefixes], options: Options
     ) -> list[AsyncTranslationResult]:
         try:
             batch = Batch(loaded.client, loaded.conventions, source, prefix, options, loaded.vocabulary_map)
@@ -416,124 +266,6 @@ class Translator:
         with _streams.ResultFile(output_path, target_detokenize_fn or " ".join) as output:
             for result in _streams.results_of(submit, examples):
                 output.write_translation(result, with_scores)
-            return output.stats()
-
-    @overload
-    def score_batch(
-        self,
-        source: Sources,
-        target: Sources,
-        *,
-        max_batch_size: int = ...,
-        batch_type: str = ...,
-        max_input_length: int = ...,
-        offset: int = ...,
-        asynchronous: Literal[True],
-    ) -> list[AsyncScoringResult]: ...
-    @overload
-    def score_batch(
-        self,
-        source: Sources,
-        target: Sources,
-        *,
-        max_batch_size: int = ...,
-        batch_type: str = ...,
-        max_input_length: int = ...,
-        offset: int = ...,
-        asynchronous: Literal[False] = ...,
-    ) -> list[ScoringResult]: ...
-    def score_batch(
-        self,
-        source: Sources,
-        target: Sources,
-        *,
-        max_batch_size: int = 0,
-        batch_type: str = "examples",
-        max_input_length: int = 1024,
-        offset: int = 0,
-        asynchronous: bool = False,
-    ) -> list[ScoringResult] | list[AsyncScoringResult]:
-        """Return the log probability of each token of given translations, the end included.
-
-        Parameters
-        ----------
-        source, target
-            The tokens of each pair.
-        max_batch_size, batch_type
-            Have no effect.
-        max_input_length
-            Longer sources and targets are cut; 0 for no limit.
-        offset
-            The number of tokens at the beginning of targets that results leave out.
-        asynchronous
-            Whether to return at once, with results that can be waited for.
-        """
-        _streams.check_batches(max_batch_size, batch_type)
-        loaded = self._ready()
-        batch = ScoreBatch(loaded.client, loaded.conventions, source, target, max_input_length, offset)
-        job = batch.start()
-        self._track(lambda: job.open > 0)
-        if not asynchronous:
-            job.wait()
-            return [batch.result(index) for index in range(len(source))]
-
-        def result(index: int) -> AsyncScoringResult:
-            return AsyncScoringResult(lambda: (loaded, batch.result(index))[1], lambda: batch.is_done(index))
-
-        return [result(index) for index in range(len(source))]
-
-    def score_iterable(
-        self,
-        source: Iterable[Tokens],
-        target: Iterable[Tokens],
-        max_batch_size: int = 64,
-        batch_type: str = "examples",
-        **options: Any,
-    ) -> Iterator[ScoringResult]:
-        """Yield the score of each pair, in order, in bounded memory. The options are those of `score_batch`."""
-        _streams.check_batches(max_batch_size, batch_type, 1)
-        yield from _streams.results_of(
-            lambda batch: self.score_batch(
-                [each[0] for each in batch], [each[1] for each in batch], asynchronous=True, **options
-            ),
-            _streams.together(source, target),
-        )
-
-    def score_file(
-        self,
-        source_path: PathLike,
-        target_path: PathLike,
-        output_path: PathLike,
-        *,
-        max_batch_size: int = 32,
-        read_batch_size: int = 0,
-        batch_type: str = "examples",
-        max_input_length: int = 1024,
-        offset: int = 0,
-        with_tokens_score: bool = False,
-        source_tokenize_fn: Optional[Tokenize] = None,
-        target_tokenize_fn: Optional[Tokenize] = None,
-        target_detokenize_fn: Optional[Detokenize] = None,
-    ) -> ExecutionStats:
-        """Score parallel files. A line of the output has the mean log probability and the tokens."""
-        _streams.check_batches(max_batch_size, batch_type)
-        functions = (source_tokenize_fn, target_tokenize_fn, target_detokenize_fn)
-        if any(functions) and not all(functions):
-            raise ValueError(
-                "source_tokenize_fn, target_tokenize_fn, and target_detokenize_fn should all be set or none at all"
-            )
-        self._ready()
-        tokenizers = [source_tokenize_fn or _streams.split, target_tokenize_fn or _streams.split]
-
-        def submit(batch: list[Any]) -> list[AsyncScoringResult]:
-            sources, targets = [each[0] for each in batch], [each[1] for each in batch]
-            return self.score_batch(
-                sources, targets, max_input_length=max_input_length, offset=offset, asynchronous=True
-            )
-
-        with _streams.ResultFile(output_path, target_detokenize_fn or " ".join) as output:
-            for result in _streams.results_of(submit, _streams.examples_of([source_path, target_path], tokenizers)):
-                output.write_score(result, with_tokens_score)
             return output.stats()
 
     def __repr__(self) -> str:
