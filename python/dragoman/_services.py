@@ -116,7 +116,9 @@ class Embedder:
 
     def embed_batch(self, texts: Iterable[str]) -> npt.NDArray[np.float32]:
         """Return an array with one row for each text."""
-        return self._core.embed_batch(several(texts, "texts"))
+        given = several(texts, "texts")
+        # Without texts, any embedding has the width of the array.
+        return self._core.embed_batch(given) if given else self._core.embed_batch([""])[:0]
 
     def embed_tokens(self, text: str) -> tuple[list[str], npt.NDArray[np.float32]]:
         """Return the tokens of a text with their end, and an array with one row for each."""

@@ -39,6 +39,7 @@ def test_embeddings_are_those_of_the_program(model, program, german, tmp_path):
     program("embed", "--model", MODEL, tmp_path / "in", "--format", "npy", "-o", tmp_path / "out.npy")
     embedder = dragoman.Embedder(model)
     np.testing.assert_allclose(embedder.embed_batch(lines), np.load(tmp_path / "out.npy"), rtol=1e-4, atol=1e-5)
+    assert embedder.embed_batch([]).shape == (0, embedder.embed_batch(lines).shape[1])
     tokens, vectors = embedder.embed_tokens(lines[0])
     assert vectors.shape == (len(tokens), 128)
     np.testing.assert_allclose(vectors.mean(axis=0), embedder.embed(lines[0]), rtol=1e-4, atol=1e-5)
