@@ -10,7 +10,7 @@ from typing import Any, Iterable, Iterator, NamedTuple, Sequence, Union, overloa
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import Unpack
+from typing_extensions import TypedDict, Unpack
 
 from . import _core
 from ._options import (
@@ -91,7 +91,34 @@ class Offsets(NamedTuple):
     spans: npt.NDArray[np.int64]
 
 
-def _options(
+class EncodeOptions(TypedDict, total=False):
+    """The options of encoding.
+
+    Attributes
+    ----------
+    mode
+        "exact" (the default); "greedy" (the longest matching token); "dropout" (BPE-dropout); "sample" (unigram models:
+        a random segmentation by its probability).
+    dropout
+        For "dropout": the probability that a merge is skipped. Default: 0.1.
+    alpha, n_best
+        For "sample": the smoothing (default: 0.1), and the number of best segmentations to draw from (default: 0, all).
+    seed, line
+        Random draws are a function of these two. Default: 0.
+    match_special_tokens
+        Whether special tokens such as `</s>` are recognised in the text. Default: False.
+    """
+
+    mode: str
+    dropout: float
+    alpha: float
+    n_best: int
+    seed: int
+    line: int
+    match_special_tokens: bool
+
+
+def _encode_options(
     mode: str = "exact",
     dropout: float = 0.1,
     alpha: float = 0.1,
@@ -166,35 +193,15 @@ class Tokenizer:
     def __repr__(self) -> str:
         return f"<dragoman.Tokenizer with {len(self)} tokens>"
 
-    def encode(
-        self,
-        text: Text,
-        *,
-        mode: str = "exact",
-        dropout: float = 0.1,
-        alpha: float = 0.1,
-        n_best: int = 0,
-        seed: int = 0,
-        line: int = 0,
-        match_special_tokens: bool = False,
-    ) -> Ids:
+    def encode(self, text: Text, **options: Unpack[EncodeOptions]) -> Ids:
         """Return the token ids of one text, without special tokens.
 
         Parameters
         ----------
         text
             A str, or UTF-8 as bytes.
-        mode
-            "exact"; "greedy" (the longest matching token); "dropout" (BPE-dropout); "sample" (unigram models: a random
-            segmentation by its probability).
-        dropout
-            For "dropout": the probability that a merge is skipped.
-        alpha, n_best
-            For "sample": the smoothing, and the number of best segmentations to draw from (0: all).
-        seed, line
-            Random draws are a function of these two.
-        match_special_tokens
-            Whether special tokens such as `</s>` are recognised in the text.
+        **options
+            How to encode: see `EncodeOptions`.
 
         Examples
         --------
@@ -202,20 +209,14 @@ class Tokenizer:
         >>> tokenizer.encode("Ein Hund.").dtype
         dtype('int32')
         """
-        return self._core.encode(text, _options(mode, dropout, alpha, n_best, seed, line, match_special_tokens))
+        return self._core.encode(text, _encode_options(**options))
 
     def encode_batch(
         self,
         texts: Iterable[Text],
         *,
         threads: int = 0,
-        mode: str = "exact",
-        dropout: float = 0.1,
-        alpha: float = 0.1,
-        n_best: int = 0,
-        seed: int = 0,
-        line: int = 0,
-        match_special_tokens: bool = False,
+        **options: Unpack[EncodeOptions],
     ) -> EncodedBatch:
         """Return the ids of many texts, much faster than one call for each.
 
@@ -225,6 +226,8 @@ class Tokenizer:
             The texts. For "dropout" and "sample", text i is drawn as line `line` + i.
         threads
             0: as many as the process may use. The result does not depend on it.
+        **options
+            How to encode: see `EncodeOptions`.
 
         Returns
         -------
@@ -238,16 +241,14 @@ class Tokenizer:
         >>> len(batch), len(batch.ids)
         (2, 5)
         """
-        options = _options(mode, dropout, alpha, n_best, seed, line, match_special_tokens)
-        return EncodedBatch(*self._core.encode_batch(_sequence(texts), threads, options))
+        return EncodedBatch(*self._core.encode_batch(_sequence(texts), threads, _encode_options(**options)))
 
     def encode_with_offsets(self, text: Text, *, match_special_tokens: bool = False) -> Offsets:
         """Return the ids of a text, and the part of the text that each token represents.
 
         The spans follow one another and cover the text.
         """
-        options = _options(match_special_tokens=match_special_tokens)
-        ids, spans = self._core.encode_pieces(text, options)
+        ids, spans = self._core.encode_pieces(text, _encode_options(match_special_tokens=match_special_tokens))
         if isinstance(text, str) and not text.isascii():
             # How many characters begin before each byte.
             data = np.frombuffer(text.encode(), np.uint8)
@@ -259,22 +260,10 @@ class Tokenizer:
             spans = np.stack((first, np.maximum(before[end], first)), axis=1)
         return Offsets(ids, spans)
 
-    def tokenize(
-        self,
-        text: Text,
-        *,
-        mode: str = "exact",
-        dropout: float = 0.1,
-        alpha: float = 0.1,
-        n_best: int = 0,
-        seed: int = 0,
-        line: int = 0,
-        match_special_tokens: bool = False,
-    ) -> list[str]:
+    def tokenize(self, text: Text, **options: Unpack[EncodeOptions]) -> list[str]:
         """Return the tokens of one text as strings. The parameters are those of `encode`."""
         piece = self._core.piece
-        options = _options(mode, dropout, alpha, n_best, seed, line, match_special_tokens)
-        return [piece(i) for i in self._core.encode(text, options).tolist()]
+        return [piece(i) for i in self._core.encode(text, _encode_options(**options)).tolist()]
 
     def encode_n_best(self, text: Text, n_best: int) -> list[tuple[Ids, float]]:
         """Return the best segmentations with their scores, the best first. Unigram models only."""

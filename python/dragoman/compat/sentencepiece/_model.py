@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterable, Sequence
 import numpy as np
 
 from ... import _core
-from ..._tokenizer import Tokenizer, _options
+from ..._tokenizer import Tokenizer, _encode_options
 from ...errors import Error, UnsupportedError
 from ._messages import DecodeError, read_fields
 from ._joining import Joining
@@ -24,7 +24,7 @@ MAX_N_BEST = 512
 #: The engine's options for a text with this number in its list.
 OptionsOf = Callable[[int], Any]
 
-_EXACT = _options()
+_EXACT = _encode_options()
 _random = random.Random()
 _settings = {"n_best_timeout": 0}
 
@@ -148,10 +148,10 @@ class Model:
         if self.unigram:
             if n_best in (0, 1):
                 return _exact
-            return lambda line: _options("sample", alpha=alpha, n_best=max(n_best, 0), seed=seed, line=line)
+            return lambda line: _encode_options("sample", alpha=alpha, n_best=max(n_best, 0), seed=seed, line=line)
         if self.trainer.model_type != TrainerSpec.BPE:
             raise RuntimeError("SampleEncode is not available for the current model.")
-        return lambda line: _options("dropout", dropout=min(alpha, 1.0), seed=seed, line=line)
+        return lambda line: _encode_options("dropout", dropout=min(alpha, 1.0), seed=seed, line=line)
 
     def encode_ids(self, text: str | bytes, options: Any) -> Any:
         """Return the ids of a text as an array."""
