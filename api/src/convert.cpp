@@ -13,8 +13,9 @@ void convert(const std::filesystem::path& input, const std::filesystem::path& ou
   plugins::convert(input, output, plugins::default_host(), all);
 }
 
-void quantize(const std::filesystem::path& model, const std::filesystem::path& output, ComputeChoice type) {
-  plugins::quantize_model(model, output, type, plugins::default_host());
+void quantize(const std::filesystem::path& model, const std::filesystem::path& output, ComputeChoice type,
+              const std::stop_token& stop) {
+  plugins::quantize_model(model, output, type, plugins::default_host(), stop);
 }
 
 }  // namespace dragoman

@@ -13,6 +13,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/core/stop_scope.h>
 
 namespace dragoman::imports {
 namespace {
@@ -217,11 +218,11 @@ void ZipArchive::unpack(const PackedFile& file, std::span<std::byte> out) const 
   z_stream stream{};
   core::require(inflateInit2(&stream, -MAX_WBITS) == Z_OK, ErrorCode::kInternal, "zlib does not start");
   const std::unique_ptr<z_stream, decltype(&inflateEnd)> closing(&stream, inflateEnd);
-  // zlib counts in 32 bits.
-  constexpr std::size_t kMax = std::size_t{1} << 30;
+  constexpr std::size_t kMax = std::size_t{1} << 22;  // zlib counts in 32 bits, and a stop must not wait long
   Bytes in = file.bytes;
   int state = Z_OK;
   while (!out.empty() && state == Z_OK) {
+    core::check_stop("unpacking weights");
     stream.next_in =
         const_cast<Bytef*>(reinterpret_cast<const Bytef*>(in.data()));  // NOLINT: zlib does not write there
     stream.avail_in = static_cast<uInt>(std::min(in.size(), kMax));

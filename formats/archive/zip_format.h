@@ -1,9 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
 #include <zlib.h>
+
+#include <dragoman/core/stop_scope.h>
 
 namespace dragoman::imports {
 
@@ -16,7 +19,13 @@ inline constexpr std::uint32_t kZipDirectoryEnd = 0x06054B50;      // 4.3.16
 
 /// Returns the CRC-32 (4.4.7) continued from `sum` by `bytes`.
 inline std::uint32_t add_to_zip_sum(std::uint32_t sum, std::string_view bytes) {
-  return static_cast<std::uint32_t>(crc32_z(sum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+  constexpr std::size_t kAtOnce = std::size_t{1} << 22;
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(kAtOnce, bytes.size()))) {
+    core::check_stop("computing checksums");
+    const std::string_view part = bytes.substr(0, kAtOnce);
+    sum = static_cast<std::uint32_t>(crc32_z(sum, reinterpret_cast<const Bytef*>(part.data()), part.size()));
+  }
+  return sum;
 }
 
 }  // namespace dragoman::imports

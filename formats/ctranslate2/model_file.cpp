@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include <dragoman/core/quote.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/formats/safetensors.h>
 #include <dragoman/tensor/dtype.h>
 
@@ -231,13 +232,18 @@ void Ctranslate2File::read(std::string_view name, std::span<float> out) const {
   core::require(count_of(array.shape) == static_cast<std::int64_t>(out.size()), ErrorCode::kInternal,
                 "{}: {} values of {} asked for", file_, out.size(), name);
   const std::byte* bytes = array.bytes.data();
+  core::StopCheck check("reading weights");
   if (!is_quantised(array.type)) {
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = number_at(array.type, bytes, i);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      check();
+      out[i] = number_at(array.type, bytes, i);
+    }
     return;
   }
   const std::vector<float> scales = scales_of(name, array);
   const std::size_t row = std::max<std::size_t>(1, out.size() / scales.size());
   for (std::size_t r = 0; r * row < out.size(); ++r) {
+    check(row);
     const float factor = 1.0F / scales[r];
     for (std::size_t i = r * row; i < (r + 1) * row; ++i) out[i] = number_at(array.type, bytes, i) * factor;
   }

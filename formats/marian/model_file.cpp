@@ -9,6 +9,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/formats/safetensors.h>
 #include <dragoman/tensor/dtype.h>
 
@@ -177,16 +178,22 @@ void MarianNpz::read(std::string_view name, std::span<float> out) const {
     }
     return 0;
   };
+  core::StopCheck check("reading weights");
   if (!array.column_major || array.shape.size() < 2) {
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = value(i);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      check();
+      out[i] = value(i);
+    }
     return;
   }
   core::require(array.shape.size() == 2, ErrorCode::kUnsupported, "{}: {} has {} dimensions in Fortran's order", file(),
                 Quoted{name}, array.shape.size());
   const auto rows = static_cast<std::size_t>(array.shape[0]);
   const auto cols = static_cast<std::size_t>(array.shape[1]);
-  for (std::size_t r = 0; r < rows; ++r)
+  for (std::size_t r = 0; r < rows; ++r) {
+    check(10 * cols);
     for (std::size_t c = 0; c < cols; ++c) out[r * cols + c] = value(c * rows + r);
+  }
 }
 
 std::string MarianNpz::configuration() const {

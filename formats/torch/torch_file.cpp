@@ -10,6 +10,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/formats/mapped_file.h>
 
 namespace dragoman::imports {
@@ -188,8 +189,11 @@ void TorchFile::read(const PickledTensor& tensor, std::int64_t first, const tens
   const std::byte* const storage = state_->sound_storage(tensor, place).data();
   auto* const values = out.as<float>();
   StridedWalk walk(tensor, first);
-  for (std::int64_t i = 0; i < out.size(); ++i, walk.advance())
+  core::StopCheck check("reading weights");
+  for (std::int64_t i = 0; i < out.size(); ++i, walk.advance()) {
+    check(5);
     values[i] = type.read(storage + static_cast<std::size_t>(walk.at()) * type.width);
+  }
 }
 
 bool looks_like_torch(std::span<const std::byte> beginning) noexcept {

@@ -7,6 +7,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/formats/safetensors.h>
 
 namespace dragoman::imports {
@@ -49,11 +50,14 @@ class FaultList {
 /// Transposes: out [rows, cols] = values [cols, rows].
 void turn(std::span<const float> values, std::int64_t rows, std::int64_t cols, float* out) {
   constexpr std::int64_t kBlock = 16;  // so that both sides stay in the first-level cache
-  for (std::int64_t r = 0; r < rows; r += kBlock)
+  core::StopCheck check("transposing weights");
+  for (std::int64_t r = 0; r < rows; r += kBlock) {
+    check(static_cast<std::size_t>(kBlock * cols));
     for (std::int64_t c = 0; c < cols; c += kBlock)
       for (std::int64_t i = r; i < std::min(rows, r + kBlock); ++i)
         for (std::int64_t j = c; j < std::min(cols, c + kBlock); ++j)
           out[i * cols + j] = values[static_cast<std::size_t>(j * rows + i)];
+  }
 }
 
 }  // namespace
@@ -144,6 +148,7 @@ void read_planned(const PlannedWeight& planned, const ForeignWeights& weights, c
   const std::int64_t count = planned.share() * (planned.is_vector ? 1 : planned.cols);
   std::vector<float> turned;
   for (const WeightPart& part : planned.parts) {
+    core::check_stop("reading weights");
     const auto place = std::span(target, static_cast<std::size_t>(count));
     target += count;
     if (weights.shape_of(part.name) == nullptr) {
@@ -166,6 +171,7 @@ void read_planned(const PlannedWeight& planned, const ForeignWeights& weights, c
 
 void extract_part(const PlannedWeight& planned, std::size_t part, const tensor::Tensor& value,
                   std::vector<float>& out) {
+  core::check_stop("writing weights");
   const std::int64_t count = planned.share() * (planned.is_vector ? 1 : planned.cols);
   const auto values = std::span<const float>(value.as<float>() + static_cast<std::int64_t>(part) * count,
                                              static_cast<std::size_t>(count));

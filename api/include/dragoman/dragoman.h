@@ -400,6 +400,7 @@ struct ConvertOptions {
   /// Options of the model importer, as a JSON object or empty.
   std::string import_options{};
   LogSink log{};
+  /// A stop request ends the conversion soon, with Error{kInterrupted}. Nothing is written.
   std::stop_token stop{};
 };
 
@@ -416,6 +417,6 @@ void convert(const std::filesystem::path& input, const std::filesystem::path& ou
 /// Writes a model folder whose weights are rounded to `type`, kI8 or kBF16. Full contract:
 /// <dragoman/plugins/quantize_model.h>.
 void quantize(const std::filesystem::path& model, const std::filesystem::path& output,
-              ComputeChoice type = ComputeChoice::kI8);
+              ComputeChoice type = ComputeChoice::kI8, const std::stop_token& stop = {});
 
 }  // namespace dragoman

@@ -66,9 +66,9 @@ class Align final : public Command {
     require_not_an_input(output_, inputs);
     plugins::Host host(model_options_.host());
     const pipeline::ModelOptions model_options = model_options_.read(host, session.log);
-    const pipeline::Model model(model_, host, model_options);
+    const pipeline::Model model(model_, host, model_options, session.stop);
     pipeline::AlignerOptions options{.alignment = settings};
-    if (!reverse_model_.empty()) options.reverse_model.emplace(reverse_model_, host, model_options);
+    if (!reverse_model_.empty()) options.reverse_model.emplace(reverse_model_, host, model_options, session.stop);
     pipeline::Aligner aligner(model, options);
     LinePairReader reader = input_.open(session.stop);
     std::vector<std::string> models = {model_};

@@ -178,7 +178,7 @@ class Embed final : public Command {
     require_not_an_input(output_, {model_, input_, target_});
     if (format_ != "jsonl") require_place(output_);
     plugins::Host host(model_options_.host());
-    pipeline::Embedder embedder(pipeline::Model(model_, host, model_options_.read(host, session.log)),
+    pipeline::Embedder embedder(pipeline::Model(model_, host, model_options_.read(host, session.log), session.stop),
                                 {.pooling = pooling, .states = states, .long_lines = long_lines});
     LinePairReader reader(input_, target_, session.stop);
     if (format_ == "jsonl") {

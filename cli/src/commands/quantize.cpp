@@ -46,7 +46,7 @@ class Quantize final : public Command {
       return gone ? 0 : static_cast<double>(bytes) / 1e6;
     };
     const double before = megabytes(model_);
-    plugins::quantize_model(model_, output_, *type, host);
+    plugins::quantize_model(model_, output_, *type, host, session.stop);
     core::log(
         session.log, core::LogLevel::kInfo,
         fmt::format("{}: {:.1f} MB of weights as {}, were {:.1f} MB", output_, megabytes(output_), type_, before));

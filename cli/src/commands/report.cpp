@@ -98,7 +98,7 @@ class MakeReport final : public Command {
       const std::vector<pipeline::LinePair> pairs = sentences_of(history);
       if (pairs.empty() || !std::filesystem::exists(model / "config.json", ignored)) continue;
       try {
-        add_attention(history, pairs, pipeline::Model(model, host, options), session.stop);
+        add_attention(history, pairs, pipeline::Model(model, host, options, session.stop), session.stop);
       } catch (const core::Error& error) {
         if (error.code() == core::ErrorCode::kInterrupted) throw;
         history.notes.push_back(fmt::format("there is no attention: {}", error.what()));

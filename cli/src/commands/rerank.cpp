@@ -70,7 +70,8 @@ class Rerank final : public Command {
         .scorer = {.length_penalty = find_length_penalty(host), .long_lines = long_lines_.read()}};
     const pipeline::ModelOptions model_options = model_options_.read(host, session.log);
     for (const NamedModel& model : named)
-      options.models.push_back({pipeline::Model(model.folder, host, model_options), model.weight, model.reverse});
+      options.models.push_back(
+          {pipeline::Model(model.folder, host, model_options, session.stop), model.weight, model.reverse});
     pipeline::Reranker reranker(options);
     ListReader reader(input_, session.stop);
     std::vector<std::string> folders;

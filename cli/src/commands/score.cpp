@@ -71,7 +71,7 @@ class Score final : public Command {
     require_not_an_input(output_, inputs);
     pipeline::require_empty_folders(attention);
     plugins::Host host(model_options_.host());
-    const pipeline::Model model(model_, host, model_options_.read(host, session.log), ensemble);
+    const pipeline::Model model(model_, host, model_options_.read(host, session.log), ensemble, session.stop);
     pipeline::Scorer scorer(
         model, {.length_penalty = length_penalty_.given() ? length_penalty_.chosen() : decoding::LengthPenalty::none(),
                 .attention = attention,

@@ -81,7 +81,8 @@ class Tune final : public Command {
     plugins::Host host(model_options_.host());
     const formats::FolderState state(model_);
     const core::Json defaults = formats::load_model_config(model_).decoding;
-    pipeline::Translator translator(pipeline::Model(model_, host, model_options_.read(host, session.log)));
+    pipeline::Translator translator(
+        pipeline::Model(model_, host, model_options_.read(host, session.log), session.stop));
     read_lines(session);
     const auto translate = [&](const decoding::DecodingOptions& search) {
       core::report(session.progress,

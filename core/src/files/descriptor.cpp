@@ -14,22 +14,6 @@
 #include <unistd.h>
 
 namespace dragoman::core {
-namespace {
-
-std::stop_token& stored_default_stop() {
-  static std::stop_token stop;
-  return stop;
-}
-
-}  // namespace
-
-void set_default_stop(std::stop_token stop) {
-  stored_default_stop() = std::move(stop);
-}
-
-const std::stop_token& default_stop() noexcept {
-  return stored_default_stop();
-}
 
 std::stop_token stop_or_default(std::stop_token given) {
   return given.stop_possible() ? std::move(given) : default_stop();

@@ -6,6 +6,7 @@
 #include "dragoman/core/named_file.h"
 #include "dragoman/core/option_error.h"
 #include "dragoman/core/publish_together.h"
+#include "dragoman/core/stop_scope.h"
 #include "job_record.h"
 #include "locking.h"
 #include "output_target.h"
@@ -32,6 +33,9 @@ using Clock = std::chrono::steady_clock;
 
 /// The interval after which the pending lines of a compressed file are written although they do not fill a member.
 constexpr std::chrono::seconds kMemberInterval{5};
+
+/// The number of bytes between two looks at a stop request.
+constexpr std::size_t kMaxAtOnce = std::size_t{1} << 22;
 
 /// The target of output that is written directly.
 struct DirectOutput {
@@ -205,7 +209,10 @@ struct OutputFile::Impl {
   void write_out(std::string_view bytes) {
     begin();
     while (!bytes.empty()) {
-      const std::size_t size = may_wait && stop.stop_possible() ? std::min(bytes.size(), room()) : bytes.size();
+      // A file that would be removed anyway need not be written to its end.
+      if (policy == PartialPolicy::kTemporary) check_stop("writing a file");
+      const std::size_t size =
+          may_wait && stop.stop_possible() ? std::min(bytes.size(), room()) : std::min(bytes.size(), kMaxAtOnce);
       const ssize_t n = ::write(descriptor.get(), bytes.data(), size);
       const int error = errno;
       if (n < 0 && error == EINTR) continue;
@@ -250,9 +257,7 @@ struct OutputFile::Impl {
     flush_all();
     begin();
     if (direct) return;
-    const int error = ::fsync(descriptor.get()) == 0 ? 0 : errno;
-    require(error == 0 || error == EINVAL || error == EROFS, ErrorCode::kIo, "{}: cannot sync to disk: {}", partial,
-            describe_error(error));
+    sync_own_file(descriptor.get(), partial, policy == PartialPolicy::kTemporary);
   }
 
   void rename_to_final() const {

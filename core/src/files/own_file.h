@@ -16,4 +16,7 @@ namespace dragoman::core {
 /// - a file that another process, or this command's own input, has open.
 Descriptor open_own_file(const std::string& path, bool& existed);
 
+/// Writes the data of such a file to the disk. If `may_stop`, the stop of a StopScope ends it with Error{kInterrupted}.
+void sync_own_file(int fd, const std::string& path, bool may_stop);
+
 }  // namespace dragoman::core

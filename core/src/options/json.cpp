@@ -3,6 +3,7 @@
 #include "dragoman/core/error.h"
 #include "dragoman/core/file.h"
 #include "dragoman/core/quote.h"
+#include "dragoman/core/stop_scope.h"
 #include "dragoman/core/tracked_iterator.h"
 #include "tree_builder.h"
 
@@ -74,6 +75,7 @@ class JsonReader final : public nlohmann::json_sax<Json> {
   bool string(std::string& text) override { return value(std::move(text)); }
   bool binary(binary_t&) override { return false; }  // does not occur in JSON
   bool key(std::string& name) override {
+    check_(100);
     builder_.key(std::move(name));
     if (equal_keys_ == EqualKeys::kRefused)
       key_ends_.back().push_back(static_cast<std::size_t>(furthest_ - text_.data()));
@@ -106,6 +108,7 @@ class JsonReader final : public nlohmann::json_sax<Json> {
 
  private:
   bool value(Json leaf) {
+    check_(100);
     builder_.value(std::move(leaf));
     return true;
   }
@@ -144,6 +147,7 @@ class JsonReader final : public nlohmann::json_sax<Json> {
   TreeBuilder builder_;
   std::string problem_;
   std::size_t position_ = 0;
+  StopCheck check_{"reading JSON"};
 };
 
 std::string shown(const Json& value) {

@@ -19,6 +19,7 @@
 #include <dragoman/core/file.h>
 #include <dragoman/core/folder.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/core/stop_scope.h>
 
 namespace dragoman::formats {
 namespace {
@@ -132,6 +133,7 @@ std::string sha256_of_file(const path& file) {
   Sha256 digest;
   std::vector<char> block(std::size_t{1} << 20);
   for (;;) {
+    core::check_stop("computing checksums");
     const std::size_t n = std::fread(block.data(), 1, block.size(), stream.get());
     error = errno;
     digest.update({block.data(), n});

@@ -1,10 +1,12 @@
 #include "convert.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/stop_scope.h>
 
 namespace dragoman::formats {
 namespace {
@@ -71,14 +73,7 @@ void convert_all(const std::byte* source, std::byte* destination, std::int64_t c
   }
 }
 
-}  // namespace
-
-bool is_float(DType dtype) noexcept {
-  return dtype != DType::kI8 && dtype != DType::kI32;
-}
-
-void convert(DType from, const std::byte* source, DType to, std::byte* destination, std::int64_t count) {
-  if (count == 0) return;
+void convert_part(DType from, const std::byte* source, DType to, std::byte* destination, std::int64_t count) {
   if (from == to) {
     std::memcpy(destination, source, static_cast<std::size_t>(count) * tensor::size_of(from));
     return;
@@ -88,6 +83,23 @@ void convert(DType from, const std::byte* source, DType to, std::byte* destinati
       convert_all<decltype(source_type), decltype(destination_type)>(source, destination, count);
     });
   });
+}
+
+}  // namespace
+
+bool is_float(DType dtype) noexcept {
+  return dtype != DType::kI8 && dtype != DType::kI32;
+}
+
+void convert(DType from, const std::byte* source, DType to, std::byte* destination, std::int64_t count) {
+  constexpr std::int64_t kAtOnce = std::int64_t{1} << 20;
+  for (; count > 0; count -= kAtOnce) {
+    core::check_stop("converting numbers");
+    const std::int64_t size = std::min(count, kAtOnce);
+    convert_part(from, source, to, destination, size);
+    source += static_cast<std::size_t>(size) * tensor::size_of(from);
+    destination += static_cast<std::size_t>(size) * tensor::size_of(to);
+  }
 }
 
 }  // namespace dragoman::formats

@@ -14,6 +14,7 @@
 #include <dragoman/core/hash.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/tensor/context.h>
 #include <dragoman/tensor/host_view.h>
 #include <dragoman/tensor/int8.h>
@@ -179,7 +180,9 @@ void read_values(const SafetensorsFile& file, const StoredTensor& stored, const 
   if (stored.dtype != tensor::DType::kI8) return file.read(stored, out);
   std::vector<std::int8_t> row(static_cast<std::size_t>(out.cols));
   std::vector<float> scales = read_scales(file, *file.find(scales_name(stored.name)));
+  core::StopCheck check("loading weights");
   for (std::int64_t i = 0; i < out.rows; ++i) {
+    check(10 * row.size());
     const tensor::Tensor numbers = row_of(row, tensor::DType::kI8);
     file.read(stored, i * out.cols, numbers);
     const tensor::StoredMatrix matrix(numbers, row_of(scales, tensor::DType::kF32).col_range(i, i + 1));
@@ -233,6 +236,7 @@ void map_values(const SafetensorsFile& file, nn::ParameterStore& store, const Lo
   const auto owner = std::make_shared<MappedValues>(file);
   std::vector<tensor::StoredMatrix> values;
   for (const nn::Parameter& parameter : store.all()) {
+    core::check_stop("loading weights");
     values.push_back(find_in_place(file, parameter, options));
     if (!values.back().values.empty()) continue;
     const auto bytes = static_cast<std::size_t>(parameter.rows * parameter.cols) * tensor::size_of(options.dtype);
@@ -257,6 +261,7 @@ bool allocated_as(const nn::ParameterStore& store, const LoadOptions& options) {
 void copy_values(const SafetensorsFile& file, nn::ParameterStore& store, const LoadOptions& options) {
   if (!allocated_as(store, options)) store.allocate(*options.device_memory, options.dtype, options.device);
   for (const nn::Parameter& parameter : store.all()) {
+    core::check_stop("loading weights");
     const auto view = tensor::HostView::to_be_written(store.memory(), parameter.value);
     read_values(file, *file.find(parameter.name), view.tensor());
     view.store();
@@ -298,7 +303,9 @@ template <class Body>
 void for_each_quantized_row(const tensor::Tensor& matrix, const Body& body) {
   std::vector<float> row(static_cast<std::size_t>(matrix.cols));
   std::vector<std::int8_t> numbers(row.size());
+  core::StopCheck check("rounding weights");
   for (std::int64_t i = 0; i < matrix.rows; ++i) {
+    check(10 * row.size());
     for (std::int64_t j = 0; j < matrix.cols; ++j)
       row[static_cast<std::size_t>(j)] = static_cast<float>(tensor::element(matrix, i, j));
     const float scale = tensor::quantize_row(row, tensor::kWeightRange, numbers);
@@ -347,6 +354,7 @@ void save_streamed_parameters(const std::filesystem::path& path, const nn::Param
     const tensor::Tensor values{scratch.bytes().data(), parameter.rows,      parameter.cols,
                                 parameter.cols,         tensor::DType::kF32, tensor::Device::kCpu};
     // Values that the source does not set are rejected together with other NaN.
+    core::check_stop("reading weights");
     std::fill_n(values.as<float>(), values.size(), std::numeric_limits<float>::quiet_NaN());
     source(parameter, values);
     const float* const begin = values.as<float>();

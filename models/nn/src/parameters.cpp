@@ -8,6 +8,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/random.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/ops/matmul.h>
 #include <dragoman/tensor/host_view.h>
 
@@ -86,7 +87,9 @@ void require_finite_values(const Parameter& parameter, tensor::DeviceMemory& mem
                            std::string_view hint) {
   if (!parameter.scales.empty()) return require_finite_scales(parameter, memory, source, hint);
   const auto view = tensor::HostView::of(memory, parameter.value);
+  core::StopCheck check("checking weights");
   for (std::int64_t row = 0; row < parameter.rows; ++row) {
+    check(static_cast<std::size_t>(parameter.cols));
     if (!any_not_finite(view.tensor(), row)) continue;
     std::int64_t col = 0;
     while (std::isfinite(tensor::element(view.tensor(), row, col))) ++col;
@@ -153,7 +156,11 @@ Tensor ParameterStore::lay_out(tensor::Buffer& buffer, tensor::DeviceMemory& mem
   for (const Parameter& parameter : parameters_) total += padded_size(parameter);
   const auto bytes = static_cast<std::size_t>(total) * tensor::size_of(dtype);
   buffer = tensor::Buffer(memory, bytes);
-  memory.clear(buffer.data(), bytes);
+  constexpr std::size_t kAtOnce = std::size_t{1} << 26;  // new memory takes a second per few gigabytes
+  for (std::size_t at = 0; at < bytes; at += kAtOnce) {
+    core::check_stop("allocating weights");
+    memory.clear(static_cast<std::byte*>(buffer.data()) + at, std::min(kAtOnce, bytes - at));
+  }
   return {buffer.data(), 1, total, total, dtype, device};
 }
 
@@ -273,6 +280,7 @@ void ParameterStore::prepare(Context& context, tensor::ComputeType type, const P
                   "'{}' has a gradient: pack weights for inference only", parameter.name);
     if (!options.refuse_non_finite_of.empty())
       require_finite_values(parameter, context.memory(), options.refuse_non_finite_of, options.non_finite_hint);
+    core::check_stop("packing weights");
     if (pack == nullptr || !parameter.is_weight) return;
     if (parameter.packed != nullptr && parameter.packed->type() == type) return;
     parameter.packed = pack(context, parameter.weight().stored(), type);
@@ -281,7 +289,9 @@ void ParameterStore::prepare(Context& context, tensor::ComputeType type, const P
   // In host memory, packing uses no queue of the context, so it may run on several threads.
   core::SequentialExecutor alone;
   core::Executor& executor = context.memory().reads_host_memory() ? context.executor() : alone;
+  const std::stop_token stop = core::StopScope::current();
   executor.for_each(static_cast<std::int64_t>(parameters_.size()), [&](std::int64_t i) {
+    const core::StopScope scope(stop);
     const auto index = static_cast<std::size_t>(i);
     try {
       prepare_one(parameters_[index]);

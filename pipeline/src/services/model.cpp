@@ -12,6 +12,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/option_error.h>
 #include <dragoman/core/parallel.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/decoding/model_defaults.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
@@ -141,13 +142,18 @@ struct Model::Impl {
   std::unique_ptr<engine::TranslationEngine> engine;
 };
 
-Model::Model(const std::filesystem::path& path, const ModelOptions& options)
-    : Model(path, plugins::default_host(), options) {}
-Model::Model(const std::filesystem::path& path, plugins::Host& host, const ModelOptions& options)
-    : impl_(std::make_shared<Impl>(path, host, options)) {}
+Model::Model(const std::filesystem::path& path, const ModelOptions& options, const std::stop_token& stop)
+    : Model(path, plugins::default_host(), options, stop) {}
 Model::Model(const std::filesystem::path& path, plugins::Host& host, const ModelOptions& options,
-             const EnsembleOptions& ensemble)
-    : Model(path, host, options) {
+             const std::stop_token& stop) {
+  const core::StopScope scope(stop);
+  core::check_stop("opening a model");
+  impl_ = std::make_shared<Impl>(path, host, options);
+}
+Model::Model(const std::filesystem::path& path, plugins::Host& host, const ModelOptions& options,
+             const EnsembleOptions& ensemble, const std::stop_token& stop)
+    : Model(path, host, options, stop) {
+  const core::StopScope scope(stop);
   impl_->add_others(ensemble);
 }
 

@@ -10,6 +10,7 @@
 #include <dragoman/core/folder.h>
 #include <dragoman/core/input_guard.h>
 #include <dragoman/core/option_error.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/imports/exports.h>
 #include <dragoman/plugins/export_model.h>
@@ -60,7 +61,7 @@ class Conversion {
     require("from", options_.from.empty(), "`from`" + why);
     require("import_options", !has_import_options(), "`import_options`" + why);
     require_no_reading("to", fmt::format("`to` {} exports a model", options_.to));
-    export_model(input_, output_, options_.to, host_);
+    export_model(input_, output_, options_.to, host_, options_.stop);
     report(fmt::format("{}, as {}", input_.string(), options_.to));
   }
 
@@ -87,6 +88,7 @@ class Conversion {
     require("import_options", !has_import_options(),
             fmt::format("`import_options` are for a model of another toolkit, and {} is a tokenizer file",
                         input_.string()));
+    const core::StopScope scope(options_.stop);
     core::require_not_in_the_way(input_, output_);
     // Report errors of the input before errors of the output.
     if (options_.from.empty()) explain_unrecognised(host_.registry(), input_);

@@ -8,6 +8,7 @@
 #include <dragoman/core/folder.h>
 #include <dragoman/core/input_guard.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/imports/exports.h>
@@ -37,7 +38,10 @@ void require_free(const path& output) {
 
 }  // namespace
 
-void export_model(const path& model, const path& output, const std::string& format, Host& host) {
+void export_model(const path& model, const path& output, const std::string& format, Host& host,
+                  const std::stop_token& stop) {
+  const core::StopScope scope(stop);
+  core::check_stop("exporting a model");
   const imports::ExportFormat& form = format_of(format);
   core::require_not_an_input(output, {model});
   core::require_not_in_the_way(model, output);

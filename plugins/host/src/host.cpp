@@ -2,11 +2,14 @@
 
 #include "builtins.h"
 
+#include <chrono>
+
 #include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/core/stop_scope.h>
 
 namespace dragoman::plugins {
 namespace {
@@ -101,7 +104,9 @@ std::shared_ptr<formats::OpenedModel> Host::open_model(const std::filesystem::pa
     std::unique_lock lock(opening_);
     // If another thread is opening the path, waits for that thread's model. If that thread fails, this call tries
     // again.
-    no_longer_opening_.wait(lock, [&] { return !being_opened_.contains(key); });
+    constexpr std::chrono::milliseconds kBetweenChecks{20};
+    while (!no_longer_opening_.wait_for(lock, kBetweenChecks, [&] { return !being_opened_.contains(key); }))
+      core::check_stop("opening a model");
     std::erase_if(opened_, [](const auto& known) { return known.second.expired(); });
     if (const auto found = opened_.find(key); found != opened_.end())
       if (auto opened = found->second.lock()) return opened;

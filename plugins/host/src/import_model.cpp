@@ -12,6 +12,7 @@
 #include <dragoman/core/folder.h>
 #include <dragoman/core/input_guard.h>
 #include <dragoman/core/option_error.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/formats/model_folder.h>
 
 namespace dragoman::plugins {
@@ -39,12 +40,10 @@ const ModelImporterEntry& importer_for(const Registry& registry, const path& fro
 /// Reads one parameter after the other, and calls the importer's finish function after the last.
 class ImportedValues {
  public:
-  ImportedValues(formats::OpenedModel& opened, const nn::ParameterStore& store, std::stop_token stop)
-      : opened_(opened), store_(store), stop_(std::move(stop)) {}
+  ImportedValues(formats::OpenedModel& opened, const nn::ParameterStore& store) : opened_(opened), store_(store) {}
 
   void read(const nn::Parameter& parameter, const tensor::Tensor& out) {
-    if (stop_.stop_requested())
-      core::fail(ErrorCode::kInterrupted, "{}: interrupted while it was imported", opened_.path().string());
+    core::check_stop("importing a model");
     opened_.read(parameter, out);
     const auto* bytes = reinterpret_cast<const char*>(out.as<float>());
     fingerprints_.emplace_back(parameter.name,
@@ -57,7 +56,6 @@ class ImportedValues {
  private:
   formats::OpenedModel& opened_;
   const nn::ParameterStore& store_;
-  std::stop_token stop_;
   std::vector<std::pair<std::string, std::uint64_t>> fingerprints_;
 };
 
@@ -102,6 +100,8 @@ formats::ModelFolderContent folder_content(const formats::OpenedModel& opened, c
 }
 
 void import_model(const path& from, const path& output, Host& host, const ImportOptions& options) {
+  const core::StopScope scope(options.stop);
+  core::check_stop("importing a model");
   core::require_not_an_input(output, {from});
   core::require_not_in_the_way(from, output);
   formats::require_replaceable(output);
@@ -110,7 +110,7 @@ void import_model(const path& from, const path& output, Host& host, const Import
   for (const std::string& warning : opened->warnings()) core::log(options.log, core::LogLevel::kWarning, warning);
   const auto model = make_empty_model(*opened, host, options.may_load_plugin);
   opened->check(model->parameters());
-  ImportedValues values(*opened, model->parameters(), options.stop);
+  ImportedValues values(*opened, model->parameters());
   formats::ModelFolderContent content = folder_content(*opened, *model, host, options.may_load_plugin);
   content.values = [&](const nn::Parameter& parameter, const tensor::Tensor& out) { values.read(parameter, out); };
   content.values_from = from.string();

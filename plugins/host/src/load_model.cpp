@@ -25,6 +25,7 @@ std::unique_ptr<nn::Seq2SeqModel> make_empty_model(const std::string& type, cons
   try {
     return registry.models().get(type).make(sequences, own);
   } catch (const core::Error& error) {
+    if (error.code() == core::ErrorCode::kInterrupted) throw;
     core::fail(core::ErrorCode::kBadInput, "{}: {}", where, error.what());
   }
 }
@@ -66,6 +67,7 @@ formats::TokenizerOpener tokenizer_opener(Host& host, bool may_load) {
     try {
       return make_tokenizer(host.registry(), spec, file);
     } catch (const core::Error& error) {
+      if (error.code() == core::ErrorCode::kInterrupted) throw;
       core::fail(core::ErrorCode::kBadInput, "{}: {}", where, error.what());
     }
   };

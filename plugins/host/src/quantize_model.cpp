@@ -9,6 +9,7 @@
 #include <dragoman/core/file.h>
 #include <dragoman/core/folder.h>
 #include <dragoman/core/input_guard.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/formats/model_reference.h>
@@ -53,7 +54,10 @@ formats::Metadata metadata_of(const path& folder) {
 
 }  // namespace
 
-void quantize_model(const path& model, const path& output, tensor::ComputeChoice type, Host& host) {
+void quantize_model(const path& model, const path& output, tensor::ComputeChoice type, Host& host,
+                    const std::stop_token& stop) {
+  const core::StopScope scope(stop);
+  core::check_stop("rounding a model");
   const tensor::DType dtype = stored_type(type);
   core::require_not_an_input(output, {model});
   core::require_not_in_the_way(model, output);

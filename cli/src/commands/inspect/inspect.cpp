@@ -179,8 +179,9 @@ class Inspect final : public Command {
     }
     std::optional<pipeline::Translator> translator;
     if (target_.empty())
-      translator.emplace(pipeline::Model(path_, host, {.threads = threads_, .compute = tensor::ComputeChoice::kF32}),
-                         pipeline::TranslateOptions{.search = {.decoder = "greedy"}, .ignore_model_defaults = true});
+      translator.emplace(
+          pipeline::Model(path_, host, {.threads = threads_, .compute = tensor::ComputeChoice::kF32}, session.stop),
+          pipeline::TranslateOptions{.search = {.decoder = "greedy"}, .ignore_model_defaults = true});
     LinePairReader reader(input_, target_, session.stop);
     for (bool more = true; more;) {
       std::vector<pipeline::LinePair> pairs;

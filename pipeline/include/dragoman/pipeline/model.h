@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -77,14 +78,16 @@ struct ModelOptions {
 class Model {
  public:
   /// Uses plugins::default_host(). Throws core::Error as plugins::load_model() does. A non-finite weight is an
-  /// Error{kBadInput} that names its tensor, unless allow_non_finite is set.
-  explicit Model(const std::filesystem::path& path, const ModelOptions& options = {});
+  /// Error{kBadInput} that names its tensor, unless allow_non_finite is set. A stop request ends the constructors soon,
+  /// with Error{kInterrupted}.
+  explicit Model(const std::filesystem::path& path, const ModelOptions& options = {}, const std::stop_token& stop = {});
   /// The host must outlive the model.
-  Model(const std::filesystem::path& path, plugins::Host& host, const ModelOptions& options = {});
+  Model(const std::filesystem::path& path, plugins::Host& host, const ModelOptions& options = {},
+        const std::stop_token& stop = {});
   /// Loads an ensemble: this model first, then the models of `ensemble`, all with these options. Error{kBadInput} if
   /// the models differ in tokenizers or vocabularies.
   Model(const std::filesystem::path& path, plugins::Host& host, const ModelOptions& options,
-        const EnsembleOptions& ensemble);
+        const EnsembleOptions& ensemble, const std::stop_token& stop = {});
 
   const std::filesystem::path& path() const noexcept;
   const ModelOptions& options() const noexcept;

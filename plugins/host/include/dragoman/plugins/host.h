@@ -69,7 +69,8 @@ class Host {
 
   /// Opens a model folder, or a model that a registered importer recognises with its default options; see
   /// formats::open_model(). While a returned object is in use, the same path returns the same object. So a caller that
-  /// keeps it while reading the defaults, counting parameters and loading opens the files once.
+  /// keeps it while reading the defaults, counting parameters and loading opens the files once. Error{kInterrupted}
+  /// after a stop request (core::StopScope).
   std::shared_ptr<formats::OpenedModel> open_model(const std::filesystem::path& path) const;
 
   runtime::Runtime& runtime() noexcept { return runtime_; }

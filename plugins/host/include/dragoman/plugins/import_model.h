@@ -17,7 +17,7 @@ struct ImportOptions {
   /// If true, plugins that the foreign files name may be loaded from the host's plugin folder. If false, they must be
   /// loaded already.
   bool may_load_plugin = true;
-  /// Checked before each parameter is read. If requested, throws Error{kInterrupted} and writes no folder.
+  /// After a stop request, throws Error{kInterrupted} soon and writes no folder.
   std::stop_token stop{};
   /// Receives warnings about requests in the files that cannot be honoured.
   core::LogSink log{};
