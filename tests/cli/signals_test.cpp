@@ -54,6 +54,29 @@ TEST_F(SignalsTest, EndASearchForAPattern) {
   }
 }
 
+/// Each of these computations would take more than ten seconds.
+TEST_F(SignalsTest, EndEvaluation) {
+  std::string one, other;
+  for (int i = 0; i < 300; ++i) {
+    one += "w" + std::to_string(i * i % 199) + " ";
+    other += "w" + std::to_string(i * i % 197) + " ";
+  }
+  std::ofstream hypotheses(folder_ / "hypotheses"), references(folder_ / "references");
+  for (int i = 0; i < 10'000; ++i) {
+    hypotheses << one << '\n';
+    references << other << '\n';
+  }
+  hypotheses.close();
+  references.close();
+  for (const std::string& options :
+       {"--metrics ter", "--metrics ter --sentence-level", "--metrics bleu --confidence 1000000"}) {
+    const End end = terminate("$D evaluate hypotheses --reference references " + options + " >scores", 1);
+    EXPECT_EQ(end.status, 130) << options << end.error;
+    EXPECT_LT(end.seconds, kMaxSeconds) << options;
+    EXPECT_THAT(end.error, HasSubstr("interrupted while")) << options;
+  }
+}
+
 /// What waits in a system call, or computes in another library, hears no stop request.
 TEST_F(SignalsTest, EndACommandThatWaitsForAReader) {
   const End end = terminate("mkfifo pipe; exec 3<>pipe; exec $D reference >&3", 1);

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/evaluation/bleu.h>
 
 namespace dragoman::evaluation {
@@ -115,7 +116,10 @@ void Bleu::count_segment(std::string_view hypothesis, std::span<const std::strin
 
 std::vector<double> Bleu::pairwise(std::span<const std::string> texts) const {
   std::vector<std::string> tokenised_texts;
-  for (const std::string& text : texts) tokenised_texts.push_back(tokenised(text));
+  for (const std::string& text : texts) {
+    core::check_stop("comparing texts");
+    tokenised_texts.push_back(tokenised(text));
+  }
   WordNumbers numbers;
   std::vector<NgramIndex::Symbols> sequences;
   std::vector<double> lengths;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/evaluation/chrf.h>
 
@@ -154,6 +155,7 @@ std::vector<double> Chrf::pairwise(std::span<const std::string> texts) const {
   std::vector<NgramIndex::Symbols> character_sequences;
   std::vector<NgramIndex::Symbols> word_sequences;
   for (const std::string& text : read) {
+    core::check_stop("comparing texts");
     character_sequences.push_back(characters(text, options_.whitespace));
     word_sequences.push_back(numbers(words_and_punctuation(text)));
   }

@@ -51,7 +51,12 @@ void BeamEditDistance::lay_out_bands(std::size_t hypothesis_length) {
     cells += static_cast<std::size_t>(end - begin);
     require_room(cells);
   }
-  cells_.resize(cells, {kUnreachable, Edit::kNone});
+  cells_.reserve(cells);
+  constexpr std::size_t kAtOnce = std::size_t{1} << 20;
+  while (cells_.size() < cells) {
+    check_stop_(kAtOnce);
+    cells_.resize(std::min(cells, cells_.size() + kAtOnce), {kUnreachable, Edit::kNone});
+  }
 }
 
 BeamEditDistance::Cell BeamEditDistance::cell(std::size_t row, std::ptrdiff_t column) const {
@@ -62,6 +67,7 @@ BeamEditDistance::Cell BeamEditDistance::cell(std::size_t row, std::ptrdiff_t co
 
 void BeamEditDistance::fill_row(std::size_t row, std::uint32_t word) {
   const Band& band = bands_[row];
+  check_stop_(static_cast<std::size_t>(band.end - band.begin));
   Cell left{kUnreachable, Edit::kNone};
   Cell diagonal = cell(row - 1, band.begin - 1);
   for (std::ptrdiff_t column = band.begin; column < band.end; ++column) {
@@ -87,6 +93,7 @@ void BeamEditDistance::fill_row(std::size_t row, std::uint32_t word) {
 int BeamEditDistance::operator()(const Words& hypothesis) {
   core::require(hypothesis.size() + 1 == bands_.size(), core::ErrorCode::kInternal,
                 "the edit distance was laid out for {} words, not {}", bands_.size() - 1, hypothesis.size());
+  check_stop_(hypothesis.size());
   const auto [changed, known] =
       std::mismatch(hypothesis.begin(), hypothesis.end(), hypothesis_.begin(), hypothesis_.end());
   for (auto word = changed; word != hypothesis.end(); ++word)

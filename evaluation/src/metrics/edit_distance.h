@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include <dragoman/core/stop_scope.h>
+
 namespace dragoman::evaluation {
 
 using Words = std::vector<std::uint32_t>;
@@ -51,6 +53,7 @@ class BeamEditDistance {
   std::vector<Band> bands_;
   std::vector<Cell> cells_;
   Words hypothesis_;
+  core::StopCheck check_stop_{"computing TER"};
 };
 
 }  // namespace dragoman::evaluation

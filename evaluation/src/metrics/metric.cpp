@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/evaluation/bootstrap.h>
 #include <dragoman/evaluation/metric.h>
@@ -66,6 +67,7 @@ std::vector<double> Metric::pairwise(std::span<const std::string> texts) const {
   std::vector<double> statistics(statistics_size());
   for (const std::string& hypothesis : texts)
     for (const std::string& text : texts) {
+      core::check_stop("comparing texts");
       const std::string_view reference = text;
       count_segment(hypothesis, {&reference, 1}, statistics);
       scores.push_back(value(statistics));
@@ -89,13 +91,16 @@ void count_one(const Metric& metric, const std::string& hypothesis,
 }  // namespace
 
 SegmentStatistics count_segments(const Metric& metric, std::span<const std::string> hypotheses,
-                                 std::span<const std::vector<std::string>> references) {
+                                 std::span<const std::vector<std::string>> references, const std::stop_token& stop) {
+  const core::StopScope scope(stop);
   check_lengths(hypotheses, references);
   SegmentStatistics statistics(hypotheses.size(), metric.statistics_size(), references.size());
   for (std::size_t i = 0; i < hypotheses.size(); ++i) {
+    core::check_stop("scoring segments");
     try {
       count_one(metric, hypotheses[i], references, i, statistics);
     } catch (const core::Error& error) {
+      if (error.code() == core::ErrorCode::kInterrupted) throw;
       core::fail(error.code(), "line {}: {}", i + 1, error.what());
     }
   }
@@ -103,14 +108,14 @@ SegmentStatistics count_segments(const Metric& metric, std::span<const std::stri
 }
 
 Score score_segments(const Metric& metric, const SegmentStatistics& statistics,
-                     const std::optional<BootstrapOptions>& bootstrap) {
+                     const std::optional<BootstrapOptions>& bootstrap, const std::stop_token& stop) {
   const std::vector<double> sum = statistics.sum();
   Score score{.name = metric.name(),
               .value = metric.value(sum),
               .signature = full_signature(metric, statistics.reference_count(), resampling_field(bootstrap)),
               .details = metric.details(sum),
               .confidence = std::nullopt};
-  if (bootstrap) score.confidence = confidence_interval(bootstrap_values(metric, statistics, *bootstrap));
+  if (bootstrap) score.confidence = confidence_interval(bootstrap_values(metric, statistics, *bootstrap, stop));
   return score;
 }
 
@@ -124,11 +129,14 @@ std::string paired_signature(const Metric& metric, std::size_t references,
 
 Score corpus_score(const Metric& metric, std::span<const std::string> hypotheses,
                    std::span<const std::vector<std::string>> references,
-                   const std::optional<BootstrapOptions>& bootstrap) {
-  return score_segments(metric, count_segments(metric, hypotheses, references), bootstrap);
+                   const std::optional<BootstrapOptions>& bootstrap, const std::stop_token& stop) {
+  return score_segments(metric, count_segments(metric, hypotheses, references, stop), bootstrap, stop);
 }
 
-Score sentence_score(const Metric& metric, const std::string& hypothesis, std::span<const std::string> references) {
+Score sentence_score(const Metric& metric, const std::string& hypothesis, std::span<const std::string> references,
+                     const std::stop_token& stop) {
+  const core::StopScope scope(stop);
+  core::check_stop("scoring a segment");
   std::vector<std::vector<std::string>> streams;
   for (const std::string& reference : references) streams.push_back({reference});
   check_lengths({&hypothesis, 1}, streams);

@@ -5,6 +5,8 @@
 #include <optional>
 #include <tuple>
 
+#include <dragoman/core/stop_scope.h>
+
 namespace dragoman::evaluation {
 namespace {
 
@@ -134,9 +136,11 @@ class ShiftSearch {
   /// Calls visit(phrase) for each pair of equal phrases until it returns false.
   template <class Visit>
   void for_each_equal_phrase(Visit&& visit) const {
+    core::StopCheck check("computing TER");
     const auto hypothesis_size = static_cast<Index>(words_.size());
     const auto reference_size = static_cast<Index>(reference_.size());
     for (Index h = 0; h < hypothesis_size; ++h) {
+      check(2 * kFarthestShift);
       const Index last = std::min(reference_size - 1, h + kFarthestShift);
       for (Index r = std::max<Index>(0, h - kFarthestShift); r <= last; ++r) {
         const Index longest = std::min({kLongestShift, hypothesis_size - h, reference_size - r});

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/evaluation/bootstrap.h>
 #include <dragoman/evaluation/significance.h>
 
@@ -16,7 +17,9 @@ namespace {
 std::vector<double> resampled_sum(const SegmentStatistics& statistics, NumpyRandom& random) {
   std::vector<double> sum(statistics.width());
   const auto segments = static_cast<std::uint32_t>(statistics.segments());
+  core::StopCheck check("drawing segments");
   for (std::uint32_t draw = 0; draw < segments; ++draw) {
+    check();
     const auto row = statistics.row(random.below(segments));
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += row[i];
   }
@@ -30,14 +33,18 @@ double mean_of(std::span<const double> values) {
 }  // namespace
 
 std::vector<double> bootstrap_values(const Metric& metric, const SegmentStatistics& statistics,
-                                     const BootstrapOptions& options) {
+                                     const BootstrapOptions& options, const std::stop_token& stop) {
+  const core::StopScope scope(stop);
   core::require(options.samples > 0, core::ErrorCode::kInvalidArgument,
                 "bootstrap resampling needs at least one sample");
   core::require(statistics.segments() < std::numeric_limits<std::uint32_t>::max(), core::ErrorCode::kInvalidArgument,
                 "bootstrap resampling of {} segments: they must be fewer than 2^32 - 1", statistics.segments());
   NumpyRandom random(options.seed);
   std::vector<double> values(options.samples);
-  for (double& value : values) value = metric.value(resampled_sum(statistics, random));
+  for (double& value : values) {
+    core::check_stop("drawing segments");
+    value = metric.value(resampled_sum(statistics, random));
+  }
   return values;
 }
 
@@ -49,9 +56,9 @@ Confidence confidence_interval(std::vector<double> values) {
 }
 
 double paired_bootstrap(const Metric& metric, const SegmentStatistics& baseline, const SegmentStatistics& system,
-                        const BootstrapOptions& options) {
+                        const BootstrapOptions& options, const std::stop_token& stop) {
   const std::vector<SegmentStatistics> both{baseline, system};
-  return *paired_test(metric, both, {.samples = options.samples, .seed = options.seed}).back().p_value;
+  return *paired_test(metric, both, {.samples = options.samples, .seed = options.seed}, stop).back().p_value;
 }
 
 }  // namespace dragoman::evaluation

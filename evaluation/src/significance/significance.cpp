@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/evaluation/bootstrap.h>
 #include <dragoman/evaluation/significance.h>
 
@@ -42,10 +43,13 @@ std::vector<double> randomized_differences(const Metric& metric, const SegmentSt
   NumpyRandom::Coins coins(random);
   std::vector<double> differences(options.samples);
   std::vector<double> one(system.width()), other(system.width());
+  core::StopCheck check("exchanging segments");
   for (double& difference : differences) {
+    core::check_stop("exchanging segments");
     std::fill(one.begin(), one.end(), 0.0);
     std::fill(other.begin(), other.end(), 0.0);
     for (std::size_t i = 0; i < system.segments(); ++i) {
+      check();
       const bool keep = coins.toss();
       add_row(one, (keep ? baseline : system).row(i));
       add_row(other, (keep ? system : baseline).row(i));
@@ -68,7 +72,8 @@ std::vector<double> resampled_differences(const std::vector<double>& baseline, c
 }  // namespace
 
 std::vector<PairedResult> paired_test(const Metric& metric, std::span<const SegmentStatistics> systems,
-                                      const PairedOptions& options) {
+                                      const PairedOptions& options, const std::stop_token& stop) {
+  const core::StopScope scope(stop);
   require_paired(systems, options);
   const BootstrapOptions resampling{.samples = options.samples, .seed = options.seed};
   const bool bootstrap = options.test == PairedTest::kBootstrap;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <dragoman/core/hash.h>
+#include <dragoman/core/stop_scope.h>
 
 namespace dragoman::evaluation {
 
@@ -15,8 +16,11 @@ class WordNumbers {
   std::vector<std::uint32_t> operator()(const std::vector<std::string_view>& words) {
     std::vector<std::uint32_t> numbers;
     numbers.reserve(words.size());
-    for (const std::string_view word : words)
+    core::StopCheck check("counting words");
+    for (const std::string_view word : words) {
+      check(20);
       numbers.push_back(known_.try_emplace(word, static_cast<std::uint32_t>(known_.size())).first->second);
+    }
     return numbers;
   }
 

@@ -190,7 +190,7 @@ evaluation::Score Validator::score(const MetricChoice& metric, const std::vector
                                    std::string_view file, std::vector<std::string>& warnings,
                                    const std::stop_token& stop) const {
   if (const auto computed = make_metric(metric.kind))
-    return evaluation::corpus_score(*computed, hypotheses, {&references_, 1});
+    return evaluation::corpus_score(*computed, hypotheses, {&references_, 1}, std::nullopt, stop);
   evaluation::Score score;
   score.name = metric.name();
   if (metric.kind == ValidationMetric::kFunction) {

@@ -150,7 +150,7 @@ class Evaluate final : public Command {
     if (hypotheses_.size() > 1)
       print_systems(metrics, hypothesis, references, session);
     else if (sentence_level_)
-      print_sentences(*metrics.front(), hypothesis.lines, references);
+      print_sentences(*metrics.front(), hypothesis.lines, references, session.stop);
     else
       print_corpus(metrics, hypothesis, references, session);
   }
@@ -256,21 +256,23 @@ class Evaluate final : public Command {
   }
 
   static evaluation::Score score_of_line(std::size_t line, const evaluation::Metric& metric,
-                                         const std::string& hypothesis, const std::vector<std::string>& references) {
+                                         const std::string& hypothesis, const std::vector<std::string>& references,
+                                         const std::stop_token& stop) {
     try {
-      return sentence_score(metric, hypothesis, references);
+      return sentence_score(metric, hypothesis, references, stop);
     } catch (const core::Error& error) {
+      if (error.code() == core::ErrorCode::kInterrupted) throw;
       core::fail(error.code(), "line {}: {}", line, error.what());
     }
   }
 
   void print_sentences(const evaluation::Metric& metric, const std::vector<std::string>& hypotheses,
-                       const Streams& references) const {
+                       const Streams& references, const std::stop_token& stop) const {
     core::OutputFile output("-");
     for (std::size_t i = 0; i < hypotheses.size(); ++i) {
       std::vector<std::string> of_sentence;
       for (const auto& stream : references) of_sentence.push_back(stream[i]);
-      const evaluation::Score score = score_of_line(i + 1, metric, hypotheses[i], of_sentence);
+      const evaluation::Score score = score_of_line(i + 1, metric, hypotheses[i], of_sentence, stop);
       output.write((json_ ? as_json(score, decimals_).dump() : score_line(score)) + "\n");
     }
     output.commit();
@@ -283,14 +285,13 @@ class Evaluate final : public Command {
     core::Json list = core::Json::array();
     std::string lines;
     for (const auto& metric : metrics) {
-      core::require(!session.stop.stop_requested(), core::ErrorCode::kInterrupted,
-                    "interrupted while scoring; nothing was printed");
-      const auto statistics = evaluation::count_segments(*metric, hypothesis.lines, references);
-      const evaluation::Score score = evaluation::score_segments(*metric, statistics, confidence);
+      const auto statistics = evaluation::count_segments(*metric, hypothesis.lines, references, session.stop);
+      const evaluation::Score score = evaluation::score_segments(*metric, statistics, confidence, session.stop);
       list.push_back(as_json(score, decimals_));
       lines += score_line(score) + "\n";
       for (const auto& baseline : baselines)
-        compare(*metric, statistics, count_segments(*metric, baseline, references), list, lines);
+        compare(*metric, statistics, count_segments(*metric, baseline, references, session.stop), list, lines,
+                session.stop);
     }
     core::OutputFile output("-");
     output.write(json_ ? (list.size() == 1 ? list.front() : list).dump(1) + "\n" : lines);
@@ -321,9 +322,10 @@ class Evaluate final : public Command {
   }
 
   void compare(const evaluation::Metric& metric, const evaluation::SegmentStatistics& system,
-               const evaluation::SegmentStatistics& baseline, core::Json& list, std::string& lines) const {
+               const evaluation::SegmentStatistics& baseline, core::Json& list, std::string& lines,
+               const std::stop_token& stop) const {
     const double value = metric.value(baseline.sum());
-    const double p_value = evaluation::paired_bootstrap(metric, baseline, system, bootstrap_);
+    const double p_value = evaluation::paired_bootstrap(metric, baseline, system, bootstrap_, stop);
     list.back()["baseline_score"] = value;
     list.back()["p_value"] = p_value;
     if (!score_only_)

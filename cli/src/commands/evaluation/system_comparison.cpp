@@ -26,14 +26,11 @@ Column score_column(const evaluation::Metric& metric, const std::vector<NamedSys
                     const std::vector<std::vector<std::string>>& references, const ComparisonOptions& options,
                     const std::stop_token& stop) {
   std::vector<evaluation::SegmentStatistics> counts;
-  for (const NamedSystem& system : systems) {
-    core::require(!stop.stop_requested(), core::ErrorCode::kInterrupted,
-                  "interrupted while scoring; nothing was printed");
-    counts.push_back(evaluation::count_segments(metric, system.lines, references));
-  }
+  for (const NamedSystem& system : systems)
+    counts.push_back(evaluation::count_segments(metric, system.lines, references, stop));
   Column column{.name = metric.name(), .signature = paired_signature(metric, references.size(), options.test)};
   if (options.test) {
-    column.results = evaluation::paired_test(metric, counts, *options.test);
+    column.results = evaluation::paired_test(metric, counts, *options.test, stop);
     return column;
   }
   for (const auto& of_system : counts) column.results.push_back({.score = metric.value(of_system.sum())});

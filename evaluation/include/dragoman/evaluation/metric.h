@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,8 @@
 namespace dragoman::evaluation {
 
 /// An evaluation metric, defined by two pure functions: one from a segment to statistics, and one from summed
-/// statistics to a score. Objects are immutable, so any number of threads may share one.
+/// statistics to a score. Objects are immutable, so any number of threads may share one. Within a core::StopScope, a
+/// stop request ends their functions with Error{kInterrupted}. The functions below open such a scope for their token.
 ///
 ///     const Bleu bleu;                                              // bleu.h
 ///     const Metric& metric = bleu;
@@ -85,20 +87,23 @@ struct BootstrapOptions {
 
 /// Computes the statistics of a text. `references` are streams with the length of `hypotheses`: references[r][i]
 /// belongs to hypotheses[i]. Ill-formed UTF-8 is read as U+FFFD. Throws Error{kInvalidArgument} if there are no
-/// segments or no references, or if lengths differ.
+/// segments or no references, or if lengths differ. A stop request ends this function, and those below, with
+/// Error{kInterrupted}.
 SegmentStatistics count_segments(const Metric& metric, std::span<const std::string> hypotheses,
-                                 std::span<const std::vector<std::string>> references);
+                                 std::span<const std::vector<std::string>> references,
+                                 const std::stop_token& stop = {});
 
 /// Returns the score of segments, with a confidence interval if `bootstrap` is given.
 Score score_segments(const Metric& metric, const SegmentStatistics& statistics,
-                     const std::optional<BootstrapOptions>& bootstrap = std::nullopt);
+                     const std::optional<BootstrapOptions>& bootstrap = std::nullopt, const std::stop_token& stop = {});
 
 /// Returns the score of a text: count_segments(), then score_segments().
 Score corpus_score(const Metric& metric, std::span<const std::string> hypotheses,
                    std::span<const std::vector<std::string>> references,
-                   const std::optional<BootstrapOptions>& bootstrap = std::nullopt);
+                   const std::optional<BootstrapOptions>& bootstrap = std::nullopt, const std::stop_token& stop = {});
 
 /// Returns the score of one segment. For BLEU, set BleuOptions::effective_order.
-Score sentence_score(const Metric& metric, const std::string& hypothesis, std::span<const std::string> references);
+Score sentence_score(const Metric& metric, const std::string& hypothesis, std::span<const std::string> references,
+                     const std::stop_token& stop = {});
 
 }  // namespace dragoman::evaluation

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -50,9 +51,10 @@ struct PairedResult {
 ///     std::cout << paired_test(metric, systems).back().p_value.value();
 ///
 /// `systems` holds at least two sets of statistics, of the same segments and metric. Returns one result for each
-/// system, in order. Throws Error{kInvalidArgument} if the systems do not match or if `samples` is 0.
+/// system, in order. Throws Error{kInvalidArgument} if the systems do not match or if `samples` is 0, and
+/// Error{kInterrupted} after a stop request.
 std::vector<PairedResult> paired_test(const Metric& metric, std::span<const SegmentStatistics> systems,
-                                      const PairedOptions& options = {});
+                                      const PairedOptions& options = {}, const std::stop_token& stop = {});
 
 /// Returns the signature of scores with `references` references per segment, from a test or (without `options`) from
 /// none.
