@@ -64,6 +64,7 @@ Block encode_block(TextEncoder& encoder, std::span<const std::string_view> texts
   try {
     encoder.encode_all(texts, first_line, block.encoded);
   } catch (const core::Error& error) {
+    if (error.code() == core::ErrorCode::kInterrupted) throw;
     block.error = first_error(encoder, texts, first, first_line);
     if (!block.error) throw;
   }

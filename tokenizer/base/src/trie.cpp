@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <dragoman/core/stop_scope.h>
+
 namespace dragoman::tokenizer {
 
 /// The entries [begin, end), which share their first `depth` bytes.
@@ -13,13 +15,20 @@ struct Trie::Range {
 
 Trie::Trie(std::vector<Entry> entries) {
   if (entries.empty()) return;
-  std::sort(entries.begin(), entries.end());
+  core::StopCheck check("opening a tokenizer");
+  std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
+    check(5);
+    return a < b;
+  });
   labels_ = {0};
   values_ = {-1};
   std::vector<Range> level = {{0, entries.size(), 0}};
   while (!level.empty()) {
     std::vector<Range> next;
-    for (const Range& range : level) add_children(entries, range, next);
+    for (const Range& range : level) {
+      check(50);
+      add_children(entries, range, next);
+    }
     level = std::move(next);
   }
   first_child_.push_back(static_cast<std::uint32_t>(labels_.size()));

@@ -8,6 +8,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/random.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/byte_pieces.h>
 
@@ -107,7 +108,9 @@ void BpeModel::check_and_index(const std::string& name) {
             d.pieces.size());
     unused[index(id)] = true;
   }
+  core::StopCheck check("opening a tokenizer");
   for (std::size_t i = 0; i < d.pieces.size(); ++i) {
+    check(200);
     const auto id = static_cast<std::int32_t>(i);
     require(!d.pieces[i].empty(), ErrorCode::kBadInput, "{}: piece {} is empty", name, id);
     require(core::find_invalid_utf8(d.pieces[i]) == std::string::npos, ErrorCode::kBadInput,
@@ -125,13 +128,16 @@ void BpeModel::check_and_index(const std::string& name) {
 void BpeModel::check_and_index_merges(const std::string& name) {
   const BpeDefinition& d = *definition_;
   const auto added = added_by_id(d);
+  core::StopCheck check("opening a tokenizer");
   for (std::size_t rank = 0; rank < d.merges.size(); ++rank) {
+    check(10);
     const Merge& merge = d.merges[rank];
     require(in_range(merge.left, d) && in_range(merge.right, d) && in_range(merge.result, d), ErrorCode::kBadInput,
             "{}: merge {} names a piece that does not exist", name, rank);
   }
   merges_ = MergeTable(d.merges);
   for (std::size_t rank = 0; rank < d.merges.size(); ++rank) {
+    check(200);
     const Merge& merge = d.merges[rank];
     const std::string& result = d.pieces[index(merge.result)];
     const std::string& left = d.pieces[index(merge.left)];
@@ -276,7 +282,9 @@ void BpeModel::drop_end_of_word(std::vector<Symbol>& out) const {
 
 void BpeModel::expand(WordBuffers& buffers) const {
   buffers.expanded.clear();
+  core::StopCheck check("encoding a text");
   for (const Symbol& symbol : buffers.word) {
+    check();
     const auto& parts = expansions_[index(symbol.id)];
     if (parts.empty()) buffers.expanded.push_back(symbol);
     for (const std::int32_t part : parts) {
@@ -299,7 +307,9 @@ void BpeModel::match_longest(std::string_view word, std::vector<Symbol>& out) co
   require(suffix_.empty(), ErrorCode::kUnsupported,
           "greedy encoding is not defined for a vocabulary that marks the ends of words; use exact");
   const Trie& trie = trie_.get([this] { return make_trie(); });
+  core::StopCheck check("encoding a text");
   for (std::size_t i = 0; i < word.size();) {
+    check(10);
     const Trie::Match match = trie.longest_prefix(word.substr(i));
     if (match.value >= 0) {
       out.push_back({match.value, static_cast<std::uint32_t>(match.length)});

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/word_mark.h>
 
@@ -57,7 +58,9 @@ void BpeModel::split_characters(std::string_view word, std::vector<Symbol>& out)
   out.clear();
   if (byte_level_) return split_bytes(word, out);
   if (byte_fallback_ && !has_all_bytes_) return split_with_few_bytes(word, out);
+  core::StopCheck check("encoding a text");
   for (std::size_t i = 0; i < word.size();) {
+    check();
     const core::DecodedCharacter c = decode(word, i);
     const bool last = suffix_is_attached_ && i + c.length == word.size();
     const std::int32_t id = c.valid ? (last ? final_characters_ : characters_).find(c.code_point) : -1;
@@ -74,7 +77,9 @@ void BpeModel::split_characters(std::string_view word, std::vector<Symbol>& out)
 /// unknown too. Bytes are written without waiting for it.
 void BpeModel::split_with_few_bytes(std::string_view word, std::vector<Symbol>& out) const {
   std::vector<Symbol> unknown;
+  core::StopCheck check("encoding a text");
   for (std::size_t i = 0; i < word.size();) {
+    check();
     const core::DecodedCharacter c = decode(word, i);
     const bool last = suffix_is_attached_ && i + c.length == word.size();
     const std::int32_t id = c.valid ? (last ? final_characters_ : characters_).find(c.code_point) : -1;
@@ -108,7 +113,9 @@ bool BpeModel::add_bytes(std::string_view character, bool last, std::vector<Symb
 }
 
 void BpeModel::split_bytes(std::string_view word, std::vector<Symbol>& out) const {
+  core::StopCheck check("encoding a text");
   for (std::size_t i = 0; i < word.size(); ++i) {
+    check();
     const std::int32_t id = bytes_[static_cast<unsigned char>(word[i])];
     if (id >= 0)
       out.push_back({id, 1});

@@ -14,6 +14,7 @@
 #include <dragoman/core/file.h>
 #include <dragoman/core/lazy.h>
 #include <dragoman/core/named_file.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/tokenizer/bpe_definition.h>
 #include <dragoman/tokenizer/byte_pieces.h>
 #include <dragoman/tokenizer/tokenizer.h>
@@ -172,7 +173,11 @@ std::string BpeTokenizer::decode(std::span<const std::int32_t> ids) const {
   if (!std::holds_alternative<SentencePieceText>(impl_->definition.text)) return impl_->decoder().decode(ids);
   const auto decoder = make_decoder();
   std::string text;
-  for (const std::int32_t id : ids) decoder->decode(id, text);
+  core::StopCheck check("decoding ids");
+  for (const std::int32_t id : ids) {
+    check(10);
+    decoder->decode(id, text);
+  }
   decoder->finish(text);
   return text;
 }

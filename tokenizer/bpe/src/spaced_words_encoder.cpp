@@ -7,6 +7,7 @@
 #include <bit>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/stop_scope.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -134,6 +135,7 @@ void SpacedWordsEncoder::add_words(std::string_view text, std::size_t readable, 
 }
 
 void SpacedWordsEncoder::flush(const Output& output) {
+  core::check_stop("encoding a text");  // a block is encoded in some microseconds, unless its words are long
   encode_new();
   write(output);
   // Only now, because the entries that were found must be unchanged until their ids are written.

@@ -12,6 +12,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/core/stop_scope.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -86,10 +87,13 @@ struct ComposedTokenizer::Impl {
         decoder(definition.decoder, definition.joins_with_spaces),
         by_text(definition.pieces),
         special(definition.pieces.size(), false) {
-    for (std::size_t id = 0; id < definition.pieces.size(); ++id)
+    core::StopCheck check_stop("opening a tokenizer");
+    for (std::size_t id = 0; id < definition.pieces.size(); ++id) {
+      check_stop(200);
       if (!definition.pieces[id].empty())
         require(by_text.add(static_cast<std::int32_t>(id)), ErrorCode::kBadInput, "{}: {} is the text of two pieces",
                 name, Quoted{definition.pieces[id]});
+    }
     for (const ComposedToken& token : definition.added_tokens)
       special[static_cast<std::size_t>(token.id)] = token.special;
   }
@@ -132,8 +136,10 @@ struct ComposedTokenizer::Impl {
     const std::string_view whole = text.text.text;
     const std::span<const std::size_t> origin = text.text.origin;
     const std::span<const LibrarySpan> spans = text.text.spans;
+    core::StopCheck check("encoding a text");
     for (const CutText::Part& part : text.parts) {
       const std::size_t size = part.end - part.begin;
+      check(50 + size);
       if (size == 0) continue;
       on_word(Word{whole.substr(part.begin, size), origin.empty() ? origin : origin.subspan(part.begin, size + 1),
                    spans.empty() ? spans : spans.subspan(part.begin, size)});

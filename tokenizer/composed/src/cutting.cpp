@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <dragoman/core/function_ref.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/core/white_space.h>
 #include <dragoman/tokenizer/byte_pieces.h>
@@ -50,7 +51,9 @@ void find_text(std::string_view text, std::string_view part, Stretches& out) {
 
 template <class Predicate>
 void find_characters(std::string_view part, Stretches& out, Predicate&& matches) {
+  core::StopCheck check("encoding a text");
   for (std::size_t at = 0; at < part.size();) {
+    check();
     const core::DecodedCharacter c = core::decode_utf8(part, at);
     if (c.valid && matches(c.code_point)) add_match(out, at, at + c.length);
     at += c.length;
@@ -66,6 +69,7 @@ void find_words(std::string_view part, Stretches& out) {
     if (is_word_character(c.code_point)) return Run::kWord;
     return core::is_white_space(c.code_point) ? Run::kNone : Run::kOther;
   };
+  core::StopCheck check("encoding a text");
   for (std::size_t at = 0; at < part.size();) {
     core::DecodedCharacter c = core::decode_utf8(part, at);
     const Run run = run_of(c);
@@ -73,7 +77,9 @@ void find_words(std::string_view part, Stretches& out) {
     for (at += c.length; at < part.size(); at += c.length) {
       c = core::decode_utf8(part, at);
       if (run_of(c) != run) break;
+      check();
     }
+    check(10);
     if (run != Run::kNone) add_match(out, begin, at);
   }
   add_rest(out, part.size());
@@ -138,10 +144,13 @@ void arrange(const Stretches& stretches, SplitBehavior behavior, std::vector<Par
 void split_parts(CutText& text, SplitBehavior behavior, bool invert, FindStretches find) {
   std::vector<Part> parts;
   Stretches stretches;
+  core::StopCheck check("encoding a text");
   for (const Part& part : text.parts) {
+    check(50);
     stretches.clear();
     find(std::string_view(text.text.text).substr(part.begin, part.end - part.begin), stretches);
     for (Stretch& stretch : stretches) {
+      check();
       stretch.begin += part.begin;
       stretch.end += part.begin;
       stretch.matches = stretch.matches != invert;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/core/white_space.h>
 
@@ -47,7 +48,9 @@ TokenFinder::TokenFinder(std::vector<const ComposedToken*> tokens, const std::ve
 void TokenFinder::for_each(std::string_view text, bool with_special,
                            core::FunctionRef<void(std::int32_t, std::size_t, std::size_t)> visit) const {
   std::size_t given = 0;  // the end of the visited text
+  core::StopCheck check("encoding a text");
   for (std::size_t at = 0; at < text.size() && !trie_.empty();) {
+    check();
     const Trie::Match match = trie_.longest_prefix(text.substr(at));
     if (match.value < 0) {
       ++at;

@@ -11,6 +11,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/byte_pieces.h>
 
@@ -25,7 +26,9 @@ using core::require;
 class ListedTexts {
  public:
   ListedTexts(const ComposedDefinition& definition, const std::string& name) : table_(definition.pieces) {
+    core::StopCheck check("opening a tokenizer");
     for (std::size_t id = 0; id < definition.pieces.size(); ++id) {
+      check(200);
       if (!definition.listed[id]) continue;
       require(table_.add(static_cast<std::int32_t>(id)), ErrorCode::kBadInput, "{}: {} is the text of two pieces", name,
               Quoted{definition.pieces[id]});
@@ -66,7 +69,9 @@ class UnigramWords final : public WordModel {
     constexpr double kUnknownPenalty = 10;
     double least = std::numeric_limits<double>::max();
     std::vector<Trie::Entry> entries;
+    core::StopCheck check_stop("opening a tokenizer");
     for (std::size_t id = 0; id < unigram.scores.size(); ++id) {
+      check_stop(50);
       least = std::min(least, unigram.scores[id]);
       entries.emplace_back(definition.pieces[id], static_cast<std::int32_t>(id));
     }
@@ -123,10 +128,12 @@ class UnigramWords final : public WordModel {
   void find_best(std::string_view word, Lattice& lattice) const {
     auto& best = lattice.best;
     best.assign(word.size() + 1, {});
+    core::StopCheck check_stop("encoding a text");
     const auto consider = [&best](std::size_t begin, std::size_t end, std::int32_t id, double score) {
       if (!best[end].reached || score > best[end].score) best[end] = {score, id, begin, true};
     };
     for (std::size_t begin = 0; begin < word.size();) {
+      check_stop(20);
       const double before = best[begin].score;
       const std::size_t character = core::decode_utf8(word, begin).length;
       bool known = false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/tokenizer/byte_pieces.h>
 
 namespace dragoman::tokenizer {
@@ -114,7 +115,9 @@ std::string BpeDecoder::surface_of_text(std::string_view piece, bool first) cons
 std::string BpeDecoder::decode(std::span<const std::int32_t> ids) const {
   std::string text;
   bool first = has_first_surfaces();
+  core::StopCheck check("decoding ids");
   for (const std::int32_t id : ids) {
+    check(10);
     text += first && !is_special(id) ? first_surface(id) : surface(id);
     first = first && is_special(id);
   }

@@ -8,6 +8,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/core/stop_scope.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -20,8 +21,11 @@ using core::require;
 PiecesWithIds numbered(const TokenizerDocument& document) {
   PiecesWithIds pieces;
   pieces.reserve(document.scored.size());
-  for (const auto& [piece, score] : document.scored)
+  core::StopCheck check("opening a tokenizer");
+  for (const auto& [piece, score] : document.scored) {
+    check(20);
     pieces.emplace_back(piece, static_cast<std::int32_t>(pieces.size()));
+  }
   return pieces;
 }
 
@@ -46,9 +50,12 @@ ListedPieces::ListedPieces(const TokenizerDocument& document, const std::string&
   texts_.reserve(vocabulary_.size());
   for (const auto& [piece, id] : vocabulary_) texts_.push_back(piece);
   entries_ = PieceTable<std::string_view>(texts_);
-  for (std::size_t i = 0; i < texts_.size(); ++i)
+  core::StopCheck check("opening a tokenizer");
+  for (std::size_t i = 0; i < texts_.size(); ++i) {
+    check(200);
     require(entries_.add(static_cast<std::int32_t>(i)), ErrorCode::kBadInput, "{}: {} is listed twice", where,
             Quoted{texts_[i]});
+  }
 }
 
 std::int32_t ListedPieces::id_of(std::string_view piece) const {
@@ -61,7 +68,11 @@ std::vector<AddedPiece> read_added_tokens(const JsonPart& top, const ListedPiece
   if (top.is_null("added_tokens")) return added;
   std::set<std::string> seen;
   std::set<std::int32_t> listed_ids;
-  for (const auto& [piece, id] : listed.all()) listed_ids.insert(id);
+  core::StopCheck check("opening a tokenizer");
+  for (const auto& [piece, id] : listed.all()) {
+    check(200);
+    listed_ids.insert(id);
+  }
   auto next = static_cast<std::int32_t>(listed.all().size());
   for (std::size_t i = 0; i < top.array("added_tokens").size(); ++i) {
     const JsonPart token = element(top, "added_tokens", i);
@@ -100,7 +111,11 @@ std::vector<std::string> pieces_by_id(const PiecesWithIds& vocabulary, const std
     size = std::max(size, static_cast<std::size_t>(piece.token.id) + 1);
   }
   std::vector<std::string> pieces(std::min(size, count + kMaxGaps));
-  for (const auto& [piece, id] : vocabulary) place_piece(pieces, id, piece, count, where);
+  core::StopCheck check("opening a tokenizer");
+  for (const auto& [piece, id] : vocabulary) {
+    check(100);
+    place_piece(pieces, id, piece, count, where);
+  }
   for (const AddedPiece& piece : added)
     if (!piece.in_vocabulary) place_piece(pieces, piece.token.id, piece.token.text, count, where);
   return pieces;

@@ -7,6 +7,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
@@ -71,7 +72,9 @@ class DocumentReader {
 
   void read_vocabulary(const simdjson::dom::object& vocabulary) {
     document_.vocabulary.clear();
+    core::StopCheck check("opening a tokenizer");
     for (const auto [piece, value] : vocabulary) {
+      check(50);
       std::int64_t id = -1;
       if (value.get(id) != simdjson::SUCCESS || id < 0 || id > std::numeric_limits<std::int32_t>::max())
         core::fail(ErrorCode::kBadInput, "{}.model.vocab[{}]: expected a whole number from 0 to 2147483647", name_,
@@ -83,7 +86,9 @@ class DocumentReader {
   void read_scored(const simdjson::dom::array& vocabulary) {
     document_.scored.clear();
     document_.scored.reserve(vocabulary.size());
+    core::StopCheck check("opening a tokenizer");
     for (const simdjson::dom::element entry : vocabulary) {
+      check(100);
       simdjson::dom::array pair;
       std::string_view piece;
       double score = 0;
@@ -98,11 +103,14 @@ class DocumentReader {
   void read_merges(const simdjson::dom::array& merges) {
     document_.merges.clear();
     document_.merges.reserve(merges.size());
-    for (const simdjson::dom::element merge : merges)
+    core::StopCheck check("opening a tokenizer");
+    for (const simdjson::dom::element merge : merges) {
+      check(100);
       if (std::string_view text; merge.get(text) == simdjson::SUCCESS)
         add_spaced_pair(text);
       else
         add_pair(merge);
+    }
   }
 
   void add_spaced_pair(std::string_view text) {

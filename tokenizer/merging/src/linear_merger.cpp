@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include <dragoman/core/stop_scope.h>
+
 namespace dragoman::tokenizer {
 
 LinearMerger::LinearMerger(const std::vector<Merge>& merges, const MergeTable& table, std::size_t pieces)
@@ -35,7 +37,11 @@ std::optional<std::uint64_t> LinearMerger::merge(std::vector<Symbol>& word) cons
   const auto is_made = [this](const Symbol& symbol) { return piece(symbol.id).rank != MergeTable::kNoRank; };
   if (!is_proper_ || std::any_of(word.begin(), word.end(), is_made)) return std::nullopt;
   std::uint64_t looked_up = 0;
-  for (std::size_t i = 0; i < word.size(); ++i) word[i].id = last_piece(word.data(), i, word[i].id, looked_up);
+  core::StopCheck check("encoding a text");
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    check(20);
+    word[i].id = last_piece(word.data(), i, word[i].id, looked_up);
+  }
   keep_last_pieces(word);
   return looked_up;
 }
@@ -77,9 +83,11 @@ std::int32_t LinearMerger::last_piece(const Symbol* word, std::size_t before, st
 /// determines the end of the previous one.
 void LinearMerger::keep_last_pieces(std::vector<Symbol>& word) const {
   std::size_t kept = word.size();
+  core::StopCheck check("encoding a text");
   for (std::size_t end = word.size(); end > 0;) {
     const std::int32_t id = word[end - 1].id;
     const std::size_t begin = end - piece(id).symbols;
+    check(end - begin);
     std::uint32_t length = 0;
     for (std::size_t i = begin; i < end; ++i) length += word[i].length;
     word[--kept] = {id, length};

@@ -6,6 +6,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/hash.h>
+#include <dragoman/core/stop_scope.h>
 
 namespace dragoman::tokenizer {
 
@@ -75,7 +76,9 @@ bool MergeTable::fill(const std::vector<Merge>& merges, int attempt) {
   constexpr std::size_t kHugePage = (std::size_t{1} << 21) / sizeof slots_[0];
   if (size >= kLarge) slots_.reserve(kHugePage);
   slots_.assign(size, kFree);
+  core::StopCheck check("opening a tokenizer");
   for (std::size_t r = 0; r < merges.size(); ++r) {
+    check(50);
     if (rank(merges[r].left, merges[r].right) != kNoRank) continue;
     if (!insert((pack(merges[r].left, merges[r].right) << kRankBits) | r)) return false;
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <functional>
 
+#include <dragoman/core/stop_scope.h>
+
 namespace dragoman::tokenizer {
 namespace {
 
@@ -31,6 +33,7 @@ class LinkedWord {
       next_[i] = i + 1 < size ? i + 1 : kNone;
     }
     for (std::uint32_t i = 0; i < size; ++i) {
+      check_(10);
       ranks_[i] = rank_at(i);
       if (ranks_[i] != MergeTable::kNoRank) heap_.push_back(entry(i));
     }
@@ -40,6 +43,7 @@ class LinkedWord {
   /// Removes the best possible merge from the heap. Returns false if there is none.
   bool pop(std::uint64_t& best) {
     while (!heap_.empty()) {
+      check_(100);
       std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
       best = heap_.back();
       heap_.pop_back();
@@ -52,6 +56,7 @@ class LinkedWord {
   bool pop_equal(std::uint64_t& best) {
     const std::uint64_t rank = best >> 32;
     while (!heap_.empty() && heap_.front() >> 32 == rank) {
+      check_(100);
       std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
       best = heap_.back();
       heap_.pop_back();
@@ -102,6 +107,7 @@ class LinkedWord {
   std::vector<std::uint32_t>& previous_;
   std::vector<std::uint32_t>& next_;
   std::vector<std::uint64_t>& heap_;
+  core::StopCheck check_{"encoding a text"};
 };
 
 void merge_linked(const MergeTable& table, std::vector<Symbol>& word, MergeBuffers& buffers) {
@@ -115,10 +121,12 @@ void merge_linked(const MergeTable& table, std::vector<Symbol>& word, MergeBuffe
 /// linear time, and little of it is read twice. Returns false if there is no such place.
 bool merge_parts(const MergeTable& table, std::vector<Symbol>& word, MergeBuffers& buffers) {
   std::size_t kept = 0;
+  core::StopCheck check("encoding a text");
   for (std::size_t begin = 0; begin < word.size();) {
     std::size_t end = begin + 1;
     while (end < word.size() && table.may_join(word[end - 1].id, word[end].id)) ++end;
     if (begin == 0 && end == word.size()) return false;
+    check(10 * (end - begin));
     buffers.part.assign(word.begin() + static_cast<std::ptrdiff_t>(begin),
                         word.begin() + static_cast<std::ptrdiff_t>(end));
     if (buffers.part.size() > kShortWord)

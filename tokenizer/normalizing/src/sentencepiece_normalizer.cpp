@@ -3,6 +3,7 @@
 #include "normalizing/growth.h"
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
@@ -76,6 +77,7 @@ class SentencePieceNormalizer::Run {
   }
 
   void advance(std::size_t length) {
+    check_(10);
     rest_.remove_prefix(length);
     at_ += length;
   }
@@ -91,6 +93,7 @@ class SentencePieceNormalizer::Run {
   std::size_t limit_;
   bool behind_space_ = true;  // spaces at the beginning are superfluous
   AlignedText& out_;
+  core::StopCheck check_{"encoding a text"};
 };
 
 SentencePieceNormalizer::SentencePieceNormalizer(SentencePieceNormalization options,

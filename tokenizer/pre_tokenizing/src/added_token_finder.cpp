@@ -1,5 +1,7 @@
 #include "pre_tokenizing/added_token_finder.h"
 
+#include <dragoman/core/stop_scope.h>
+
 namespace dragoman::tokenizer {
 namespace {
 
@@ -24,11 +26,12 @@ AddedTokenFinder AddedTokenFinder::in_normal_text(const BpeDefinition& definitio
   return {definition, std::holds_alternative<SentencePieceText>(definition.text), false};
 }
 
-AddedTokenFinder::Match AddedTokenFinder::find(std::string_view text, std::size_t from,
-                                               bool with_special) const noexcept {
+AddedTokenFinder::Match AddedTokenFinder::find(std::string_view text, std::size_t from, bool with_special) const {
   const Trie& trie = with_special ? all_ : symbols_;
   if (!trie.empty()) {
+    core::StopCheck check("encoding a text");
     for (std::size_t begin = from; begin < text.size(); ++begin) {
+      check();
       const Trie::Match match = trie.longest_prefix(text.substr(begin));
       if (match.value >= 0) return {match.value, begin, begin + match.length};
     }

@@ -2,6 +2,7 @@
 
 #include <unicode/uchar.h>
 
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
@@ -51,7 +52,7 @@ LetterCase letter_case(std::string_view text, std::size_t begin) {
 
 }  // namespace
 
-std::size_t character_run_end(std::string_view text, std::size_t begin) noexcept {
+std::size_t character_run_end(std::string_view text, std::size_t begin) {
   constexpr std::string_view kMark = kWordMark;
   const std::size_t mark = text.substr(begin).starts_with(kMark) ? kMark.size() : 0;
   std::size_t end = begin + mark;
@@ -59,7 +60,9 @@ std::size_t character_run_end(std::string_view text, std::size_t begin) noexcept
   const RunCharacter first = run_character_at(text, end);
   const RunKind kind = first.kind == RunKind::kCombining ? RunKind::kOther : first.kind;
   end += first.length;
+  core::StopCheck check("encoding a text");
   while (end < text.size()) {
+    check();
     const RunCharacter next = run_character_at(text, end);
     if (next.kind != kind && next.kind != RunKind::kCombining) break;
     end += next.length;
@@ -69,7 +72,9 @@ std::size_t character_run_end(std::string_view text, std::size_t begin) noexcept
 
 std::size_t InnerSplits::end_of_part(std::string_view run, std::size_t start) const {
   bool after_lower = false;
+  core::StopCheck check("encoding a text");
   for (std::size_t end = start; end < run.size();) {
+    check();
     const std::size_t digit = at_digits ? digit_length(run, end) : 0;
     if (digit > 0) return end > start ? end : start + digit;
     const LetterCase letter = at_case ? letter_case(run, end) : LetterCase::kNone;

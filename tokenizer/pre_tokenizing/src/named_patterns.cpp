@@ -4,6 +4,7 @@
 
 #include <unicode/uchar.h>
 
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/core/white_space.h>
 
 namespace dragoman::tokenizer {
@@ -42,7 +43,9 @@ bool is(const Character& c, Class kind) {
 }
 
 std::size_t run_end(std::string_view text, std::size_t i, Class kind, std::size_t limit = std::string_view::npos) {
+  core::StopCheck check("encoding a text");
   for (Character c = character_at(text, i); limit > 0 && is(c, kind); c = character_at(text, i)) {
+    check();
     i += c.length;
     --limit;
   }
@@ -82,7 +85,9 @@ std::size_t contraction_length(std::string_view text, std::size_t begin, bool an
 std::size_t space_end(std::string_view text, std::size_t begin) {
   std::size_t last = begin;
   std::size_t end = begin;
+  core::StopCheck check("encoding a text");
   for (Character c = character_at(text, end); is(c, Class::kSpace); c = character_at(text, end)) {
+    check();
     last = end;
     end += c.length;
   }
@@ -122,13 +127,17 @@ std::size_t cl100k_word_end(WordPattern pattern, std::string_view text, std::siz
 
 }  // namespace
 
-std::size_t pattern_word_end(WordPattern pattern, std::string_view text, std::size_t begin) noexcept {
+std::size_t pattern_word_end(WordPattern pattern, std::string_view text, std::size_t begin) {
   return pattern == WordPattern::kGpt2 ? gpt2_word_end(text, begin) : cl100k_word_end(pattern, text, begin);
 }
 
-std::size_t white_space_begin(std::string_view text, std::size_t begin) noexcept {
+std::size_t white_space_begin(std::string_view text, std::size_t begin) {
+  core::StopCheck check("encoding a text");
   Character c = character_at(text, begin);
-  for (; c.length > 0 && c.kind != Class::kSpace; c = character_at(text, begin)) begin += c.length;
+  for (; c.length > 0 && c.kind != Class::kSpace; c = character_at(text, begin)) {
+    check();
+    begin += c.length;
+  }
   return begin;
 }
 

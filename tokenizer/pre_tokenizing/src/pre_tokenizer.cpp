@@ -1,5 +1,6 @@
 #include "pre_tokenizing/pre_tokenizer.h"
 
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/tokenizer/word_mark.h>
 
 namespace dragoman::tokenizer {
@@ -21,7 +22,9 @@ void put_in_front(std::string_view prefix, AlignedText& text) {
 AlignedText write_marks(PrependScheme scheme, bool first, AlignedText in) {
   constexpr std::string_view kMark = kWordMark;
   AlignedText out;
+  core::StopCheck check("encoding a text");
   for (std::size_t i = 0; i < in.text.size(); ++i) {
+    check();
     const std::string_view written = in.text[i] == ' ' ? kMark : std::string_view(in.text).substr(i, 1);
     out.text += written;
     if (!in.origin.empty()) out.origin.insert(out.origin.end(), written.size(), in.origin[i]);
@@ -114,10 +117,12 @@ void PreTokenizer::visit_between_protected(const AlignedText& normal,
 void PreTokenizer::visit_words(const Stretch& stretch, core::FunctionRef<void(const PreToken&)> visit) const {
   const std::string_view text = stretch.whole.substr(0, stretch.end);
   std::size_t start = stretch.begin;
+  core::StopCheck check("encoding a text");
   while (start < stretch.end) {
     Stretch word = stretch;
     word.begin = start;
     word.end = words_.end(text, start);
+    check(16 + word.end - start);
     visit_word(word, visit);
     start = words_.next(text, word.end);
   }

@@ -10,6 +10,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/random.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/bpe_definition.h>
 #include <dragoman/tokenizer/byte_pieces.h>
@@ -42,6 +43,18 @@ bool is_made_from_text(const UnigramPiece& piece) {
   return piece.type == Type::kNormal || piece.type == Type::kUserDefined;
 }
 
+/// Makes `size` copies of a value, which takes seconds for long texts, mostly for the memory.
+template <class T>
+void fill(std::vector<T>& values, std::size_t size, const T& value) {
+  constexpr std::size_t kAtOnce = std::size_t{1} << 16;
+  values.clear();
+  values.reserve(size);
+  while (values.size() < size) {
+    core::check_stop("encoding a text");
+    values.resize(std::min(size, values.size() + kAtOnce), value);
+  }
+}
+
 void check_length(std::string_view text) {
   require(text.size() < std::numeric_limits<std::uint32_t>::max(), ErrorCode::kBadInput,
           "a text of {} bytes is too long to be encoded; split it into lines", text.size());
@@ -65,7 +78,9 @@ void UnigramModel::check_and_index(const UnigramDefinition& definition, const st
   constexpr std::size_t kMaxPieces = std::numeric_limits<std::int32_t>::max();
   require(definition.pieces.size() <= kMaxPieces, ErrorCode::kUnsupported, "{}: {} pieces are too many", name,
           definition.pieces.size());
+  core::StopCheck check("opening a tokenizer");
   for (std::size_t i = 0; i < definition.pieces.size(); ++i) {
+    check(200);
     const UnigramPiece& piece = definition.pieces[i];
     const auto id = static_cast<std::int32_t>(i);
     require(!piece.text.empty(), ErrorCode::kBadInput, "{}: piece {} is empty", name, i);
@@ -108,11 +123,13 @@ void UnigramModel::compute_scores(const UnigramDefinition& definition) {
 void UnigramModel::segment(std::string_view text, UnigramBuffers& buffers) const {
   check_length(text);
   auto& best = buffers.best;
-  best.assign(text.size() + 1, {0, -1, 0});
+  fill(best, text.size() + 1, {0, -1, 0});
+  core::StopCheck check("encoding a text");
   const auto consider = [&best](std::size_t begin, std::size_t end, std::int32_t id, float score) {
     if (best[end].id < 0 || score > best[end].score) best[end] = {score, id, static_cast<std::uint32_t>(begin)};
   };
   for (std::size_t begin = 0; begin < text.size();) {
+    check(20);
     const float before = best[begin].score;
     const std::size_t character = core::utf8_length(static_cast<unsigned char>(text[begin]));
     bool known = false;
@@ -124,15 +141,19 @@ void UnigramModel::segment(std::string_view text, UnigramBuffers& buffers) const
     begin += character;
   }
   buffers.segments.clear();
-  for (std::size_t end = text.size(); end > 0; end = best[end].begin)
+  for (std::size_t end = text.size(); end > 0; end = best[end].begin) {
+    check();
     buffers.segments.push_back({best[end].id, best[end].begin, end});
+  }
   std::ranges::reverse(buffers.segments);
 }
 
 std::vector<UnigramModel::Edge> UnigramModel::edges(std::string_view text) const {
   check_length(text);
   std::vector<Edge> edges;
+  core::StopCheck check("encoding a text");
   for (std::uint32_t begin = 0; begin < text.size();) {
+    check(20);
     const auto character = static_cast<std::uint32_t>(core::utf8_length(static_cast<unsigned char>(text[begin])));
     bool known = false;
     trie_.for_each_prefix(text.substr(begin), [&](std::int32_t id, std::size_t length) {
@@ -149,13 +170,21 @@ std::vector<UnigramModel::Edge> UnigramModel::edges(std::string_view text) const
 void UnigramModel::sample(std::string_view text, const UnigramSampling& sampling, UnigramBuffers& buffers) const {
   constexpr double kNoWay = -std::numeric_limits<double>::infinity();
   std::vector<Edge> all = edges(text);
-  std::vector<double> ways(text.size() + 1, kNoWay);  // logarithms of sums over the paths to a position
+  std::vector<double> ways;  // logarithms of sums over the paths to a position
+  fill(ways, text.size() + 1, kNoWay);
   ways[0] = 0;
-  for (const Edge& edge : all)
+  core::StopCheck check("encoding a text");
+  for (const Edge& edge : all) {
+    check(20);
     ways[edge.end] = add_in_logs(ways[edge.end], ways[edge.begin] + sampling.alpha * static_cast<double>(edge.score));
-  std::ranges::stable_sort(all, std::less<>(), &Edge::end);
+  }
+  std::ranges::stable_sort(all, [&](const Edge& a, const Edge& b) {
+    check();
+    return a.end < b.end;
+  });
   buffers.segments.clear();
   for (std::uint32_t end = static_cast<std::uint32_t>(text.size()); end > 0;) {
+    check(100);
     const auto first = std::partition_point(all.begin(), all.end(), [&](const Edge& edge) { return edge.end < end; });
     const auto last = std::partition_point(first, all.end(), [&](const Edge& edge) { return edge.end == end; });
     double left = core::random_uniform(sampling.seed, sampling.line, buffers.draws++);
@@ -199,7 +228,9 @@ std::vector<ScoredSegments> UnigramModel::n_best(std::string_view text, std::siz
     keep_best(at);
     at.shrink_to_fit();
   };
+  core::StopCheck check("encoding a text");
   for (const Edge& edge : all) {
+    check(10 * ways[edge.begin].size());
     for (; finished < edge.begin; ++finished) {
       finish(ways[finished + 1]);
       if (deadline && finished % kBytesPerLook == 0 && std::chrono::steady_clock::now() >= *deadline) return {};
@@ -214,8 +245,10 @@ std::vector<ScoredSegments> UnigramModel::n_best(std::string_view text, std::siz
   std::vector<ScoredSegments> found;
   for (const Way& last : ways.back()) {
     ScoredSegments& next = found.emplace_back(ScoredSegments{.segments = {}, .score = last.score});
-    for (const Way* way = &last; way->edge != nullptr; way = &ways[way->edge->begin][way->rank])
+    for (const Way* way = &last; way->edge != nullptr; way = &ways[way->edge->begin][way->rank]) {
+      check(10);
       next.segments.push_back({way->edge->id, way->edge->begin, way->edge->end});
+    }
     std::ranges::reverse(next.segments);
   }
   return found;

@@ -9,6 +9,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/random.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/byte_pieces.h>
 
@@ -115,7 +116,9 @@ struct UnigramTokenizer::Impl {
     buffers.unigram.draws = 0;
     if (!options.match_special_tokens) return encode_stretch(text, 0, options, offsets, buffers, visit);
     std::size_t begin = 0;
+    core::StopCheck check_stop("encoding a text");
     for (std::size_t at = 0; at < text.size();) {
+      check_stop();
       const Trie::Match match = special.longest_prefix(text.substr(at));
       if (match.value < 0) {
         ++at;
@@ -163,7 +166,9 @@ struct UnigramTokenizer::Impl {
       return offsets == Offsets::kOfText ? buffers.normal.origin[at] : offsets == Offsets::kNone ? 0 : at;
     };
     const auto& segments = buffers.unigram.segments;
+    core::StopCheck check_stop("encoding a text");
     for (std::size_t i = 0; i < segments.size(); ++i) {
+      check_stop(10);
       const Segment& first = segments[i];
       if (first.id == model.unknown() && definition.byte_fallback) {
         // The last byte has the place of the character.
@@ -290,7 +295,11 @@ std::unique_ptr<TextEncoder> UnigramTokenizer::make_encoder(const EncodeOptions&
 std::string UnigramTokenizer::decode(std::span<const std::int32_t> ids) const {
   const auto decoder = make_decoder();
   std::string text;
-  for (const std::int32_t id : ids) decoder->decode(id, text);
+  core::StopCheck check_stop("decoding ids");
+  for (const std::int32_t id : ids) {
+    check_stop(10);
+    decoder->decode(id, text);
+  }
   decoder->finish(text);
   return text;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/stop_scope.h>
 
 namespace dragoman::tokenizer {
 
@@ -18,7 +19,8 @@ inline void check_growth(std::size_t size, std::size_t limit) {
       kMaxGrowth);
 }
 
-/// Builds the result of a step and carries the offsets over from its input.
+/// Builds the result of a step and carries the offsets over from its input. Error{kInterrupted} after a stop request
+/// (core::StopScope).
 class Rewriter {
  public:
   /// `in` must outlive it.
@@ -28,6 +30,7 @@ class Rewriter {
   }
 
   void keep(std::size_t begin, std::size_t end) {
+    check_(end - begin);
     out_.text.append(in_.text, begin, end - begin);
     if (tracked_)
       out_.origin.insert(out_.origin.end(), in_.origin.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -41,6 +44,7 @@ class Rewriter {
   /// Adds text that replaces the input at `begin`. It has the span of the input's byte at `span_of`.
   void put(std::string_view text, std::size_t begin, std::size_t span_of) {
     check_growth(out_.text.size() + text.size(), limit_);
+    check_(text.size());
     out_.text.append(text);
     if (tracked_) out_.origin.insert(out_.origin.end(), text.size(), in_.origin[begin]);
     if (spans_) out_.spans.insert(out_.spans.end(), text.size(), in_.spans[span_of]);
@@ -58,6 +62,7 @@ class Rewriter {
   bool spans_;
   std::size_t limit_;
   AlignedText out_;
+  core::StopCheck check_{"encoding a text"};
 };
 
 }  // namespace dragoman::tokenizer

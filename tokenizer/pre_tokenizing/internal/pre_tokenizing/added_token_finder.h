@@ -22,7 +22,7 @@ class AddedTokenFinder {
     std::size_t end = 0;
   };
   /// Returns the first match at or after `from`. Special tokens match only if `with_special` is set.
-  Match find(std::string_view text, std::size_t from, bool with_special) const noexcept;
+  Match find(std::string_view text, std::size_t from, bool with_special) const;
 
  private:
   AddedTokenFinder(const BpeDefinition& definition, bool symbols, bool special);

@@ -12,7 +12,7 @@ inline constexpr std::string_view kCasePattern = R"((?<=\p{Ll})(?=\p{Lu}))";
 
 /// Returns the end of the run that begins at `begin` < text.size(): letters or numbers with the combining marks after
 /// them, or other characters. A word mark belongs to the characters after it.
-std::size_t character_run_end(std::string_view text, std::size_t begin) noexcept;
+std::size_t character_run_end(std::string_view text, std::size_t begin);
 /// Matches the same runs as character_run_end(), one after the other.
 inline constexpr std::string_view kPunctuationPattern =
     R"(\u2581?\p{L}[\p{L}\p{M}]*|\u2581?\p{N}[\p{N}\p{M}]*|[^\p{L}\p{N}]+)";

@@ -10,9 +10,9 @@ namespace dragoman::tokenizer {
 
 /// Returns the end of the word that begins at `begin` < text.size(). Letters, numbers and whitespace are defined by
 /// Unicode properties. Bytes that are not UTF-8 are other characters.
-std::size_t pattern_word_end(WordPattern pattern, std::string_view text, std::size_t begin) noexcept;
+std::size_t pattern_word_end(WordPattern pattern, std::string_view text, std::size_t begin);
 /// Returns the offset of the first whitespace at or after `begin`, or text.size().
-std::size_t white_space_begin(std::string_view text, std::size_t begin) noexcept;
+std::size_t white_space_begin(std::string_view text, std::size_t begin);
 
 /// Returns the pattern as files and other programs spell it.
 std::string_view regular_expression(WordPattern pattern) noexcept;
