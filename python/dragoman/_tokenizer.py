@@ -248,17 +248,9 @@ class Tokenizer:
 
         The spans follow one another and cover the text.
         """
-        ids, spans = self._core.encode_pieces(text, _encode_options(match_special_tokens=match_special_tokens))
-        if isinstance(text, str) and not text.isascii():
-            # How many characters begin before each byte.
-            data = np.frombuffer(text.encode(), np.uint8)
-            before = np.concatenate(([0], np.cumsum((data & 0xC0) != 0x80)))
-            starts = np.concatenate(((data & 0xC0) != 0x80, [True]))
-            # A token that holds a part of a character spans the whole of it.
-            begin, end = spans[:, 0], spans[:, 1]
-            first = before[begin] - np.where(starts[begin], 0, 1)
-            spans = np.stack((first, np.maximum(before[end], first)), axis=1)
-        return Offsets(ids, spans)
+        options = _encode_options(match_special_tokens=match_special_tokens)
+        in_characters = isinstance(text, str) and not text.isascii()
+        return Offsets(*self._core.encode_pieces(text, options, in_characters))
 
     def tokenize(self, text: Text, **options: Unpack[EncodeOptions]) -> list[str]:
         """Return the tokens of one text as strings. The parameters are those of `encode`."""

@@ -164,7 +164,11 @@ nb::str to_str(std::string_view text) {
 
 nb::list to_list(const std::vector<std::string>& texts) {
   nb::list made;
-  for (const std::string& text : texts) made.append(to_str(text));
+  SignalCheck check;
+  for (const std::string& text : texts) {
+    check();
+    made.append(to_str(text));
+  }
   return made;
 }
 

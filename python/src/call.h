@@ -14,6 +14,7 @@
 
 #include <dragoman/core/function_ref.h>
 #include <dragoman/core/log.h>
+#include <dragoman/core/stop_scope.h>
 
 namespace dragoman::python {
 
@@ -33,6 +34,7 @@ class BlockingCall {
   core::ProgressSink progress(const nb::object& function);
   core::LogSink log(const nb::object& function);
 
+  /// Calls `work` and waits for it.
   template <class Work>
   auto run(Work&& work) {
     using Result = std::invoke_result_t<Work&>;
@@ -45,6 +47,15 @@ class BlockingCall {
     }
   }
 
+  /// Like run(), for functions of the library that take no token: a stop ends them through a core::StopScope.
+  template <class Work>
+  auto run_stoppable(Work&& work) {
+    return run([&] {
+      const core::StopScope scope(stop());
+      return work();
+    });
+  }
+
  private:
   void run_untyped(core::FunctionRef<void()> work);
   /// Keeps the first exception of a Python function, and asks the library to stop. Under the GIL.
@@ -52,6 +63,28 @@ class BlockingCall {
 
   std::stop_source stop_;
   std::optional<nb::python_error> raised_;
+};
+
+/// Runs a function of the library on a text of `bytes` bytes, without the GIL. For a long text it is a BlockingCall,
+/// which Ctrl-C ends; for a short one, starting a thread would take longer than the work.
+template <class Work>
+auto run_on_text(std::size_t bytes, Work&& work) {
+  constexpr std::size_t kShort = 64 * 1024;
+  if (bytes >= kShort) return BlockingCall().run_stoppable(std::forward<Work>(work));
+  const nb::gil_scoped_release released;
+  return work();
+}
+
+/// Lets Ctrl-C end a loop over many Python objects. Under the GIL.
+class SignalCheck {
+ public:
+  void operator()() {
+    constexpr std::size_t kPeriod = 1 << 14;
+    if (++count_ % kPeriod == 0 && PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+
+ private:
+  std::size_t count_ = 0;
 };
 
 /// The GIL for a function of Python that the library calls. While it exists, an object whose threads the library owns

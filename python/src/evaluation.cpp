@@ -73,7 +73,16 @@ std::vector<double> count_segment(const Metric& metric, const std::string& hypot
   core::require(!references.empty(), core::ErrorCode::kInvalidArgument, "a segment needs at least one reference");
   std::vector<double> statistics(metric.statistics_size());
   const std::vector<std::string_view> views(references.begin(), references.end());
-  metric.count_segment(hypothesis, views, statistics);
+  const auto count = [&] { metric.count_segment(hypothesis, views, statistics); };
+  constexpr std::size_t kShort = 1000;  // bytes: starting a thread for them takes longer
+  std::size_t bytes = hypothesis.size();
+  for (const std::string& reference : references) bytes += reference.size();
+  if (bytes < kShort) {
+    count();
+  } else {
+    BlockingCall call;
+    call.run_stoppable(count);
+  }
   return statistics;
 }
 
@@ -98,7 +107,7 @@ nb::ndarray<nb::numpy, double> count_segments(const Metric& metric, const Texts&
                                               const std::vector<Texts>& references) {
   BlockingCall call;
   const SegmentStatistics counted =
-      call.run([&] { return evaluation::count_segments(metric, hypotheses, references); });
+      call.run([&] { return evaluation::count_segments(metric, hypotheses, references, call.stop()); });
   std::vector<double> values;
   values.reserve(counted.segments() * counted.width());
   for (std::size_t i = 0; i < counted.segments(); ++i)
@@ -117,7 +126,7 @@ nb::list paired_test(const Metric& metric, const std::vector<Statistics>& system
       .samples = samples,
       .seed = seed};
   BlockingCall call;
-  const auto results = call.run([&] { return evaluation::paired_test(metric, counted, options); });
+  const auto results = call.run([&] { return evaluation::paired_test(metric, counted, options, call.stop()); });
   nb::list made;
   for (const PairedResult& result : results) {
     nb::object confidence = nb::none();
@@ -151,7 +160,7 @@ void add_evaluation(nb::module_& module) {
       .def("pairwise",
            [](const Metric& self, const Texts& texts) {
              BlockingCall call;
-             std::vector<double> scores = call.run([&] { return self.pairwise(texts); });
+             std::vector<double> scores = call.run_stoppable([&] { return self.pairwise(texts); });
              return to_array(std::move(scores), {texts.size(), texts.size()});
            })
       .def(
@@ -160,8 +169,8 @@ void add_evaluation(nb::module_& module) {
              std::uint64_t seed) {
             const SegmentStatistics statistics = to_statistics(array, references);
             BlockingCall call;
-            return to_array(
-                call.run([&] { return bootstrap_values(self, statistics, {.samples = samples, .seed = seed}); }));
+            return to_array(call.run_stoppable(
+                [&] { return bootstrap_values(self, statistics, {.samples = samples, .seed = seed}); }));
           },
           nb::arg("statistics"), nb::arg("references"), nb::arg("samples"), nb::arg("seed"))
       .def("paired_test", &paired_test, nb::arg("systems"), nb::arg("references"), nb::arg("test"), nb::arg("samples"),

@@ -32,7 +32,7 @@ void add_files(nb::module_& module) {
         core::require_option(choice == ComputeChoice::kI8 || choice == ComputeChoice::kBF16, "type",
                              ErrorCode::kInvalidArgument, "`type` is \"{}\"; it must be int8 or bf16", type);
         BlockingCall call;
-        call.run([&] { quantize(model, output, *choice); });
+        call.run([&] { quantize(model, output, *choice, call.stop()); });
       },
       nb::arg("model"), nb::arg("output"), nb::arg("type"));
 }

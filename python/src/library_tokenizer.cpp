@@ -22,21 +22,19 @@ using TextTokens = std::vector<LibraryTokenizer::Token>;
 LibraryTokenizer parse(nb::handle content, const std::string& name, const nb::object& log) {
   std::string json(text_of(content));
   BlockingCall call;
-  return call.run([&, on_log = call.log(log)] { return LibraryTokenizer(std::move(json), name, on_log); });
+  return call.run_stoppable([&, on_log = call.log(log)] { return LibraryTokenizer(std::move(json), name, on_log); });
 }
 
 /// Returns (ids, offsets in characters, words, the texts of tokens that are not their pieces with their positions).
 nb::tuple encode(const LibraryTokenizer& self, nb::handle text, const EncodeOptions& options) {
   const std::string_view bytes = text_of(text);
-  TextTokens tokens;
-  {
-    const nb::gil_scoped_release released;
-    tokens = self.encode(bytes, options);
-  }
+  const TextTokens tokens = run_on_text(bytes.size(), [&] { return self.encode(bytes, options); });
   std::vector<std::int32_t> ids, words;
   std::vector<std::int64_t> offsets;
   nb::list texts;
+  SignalCheck check;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
+    check();
     ids.push_back(tokens[i].id);
     words.push_back(tokens[i].word);
     offsets.push_back(tokens[i].begin);
@@ -50,25 +48,19 @@ nb::tuple encode(const LibraryTokenizer& self, nb::handle text, const EncodeOpti
 /// Returns (text, (begin, end)) for each word, in characters.
 nb::list words(const LibraryTokenizer& self, nb::handle text, const EncodeOptions& options) {
   const std::string_view bytes = text_of(text);
-  TextTokens tokens;
-  {
-    const nb::gil_scoped_release released;
-    tokens = self.words(bytes, options);
-  }
+  const TextTokens tokens = run_on_text(bytes.size(), [&] { return self.words(bytes, options); });
   nb::list made;
-  for (const LibraryTokenizer::Token& token : tokens)
+  SignalCheck check;
+  for (const LibraryTokenizer::Token& token : tokens) {
+    check();
     made.append(nb::make_tuple(to_str(token.text), nb::make_tuple(token.begin, token.end)));
+  }
   return made;
 }
 
 nb::str decode(const LibraryTokenizer& self, nb::handle ids, bool with_special_tokens) {
   const Ids given(ids);
-  std::string text;
-  {
-    const nb::gil_scoped_release released;
-    text = self.decode(given.get(), with_special_tokens);
-  }
-  return to_str(text);
+  return to_str(run_on_text(given.get().size(), [&] { return self.decode(given.get(), with_special_tokens); }));
 }
 
 }  // namespace

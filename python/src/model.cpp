@@ -48,10 +48,10 @@ ModelHandle open_model(const std::filesystem::path& path, int threads, const std
   }
   BlockingCall call;
   return ModelHandle(call.run([&] {
-    if (ensemble.empty()) return Model(path, options);
+    if (ensemble.empty()) return Model(path, options, call.stop());
     pipeline::EnsembleOptions others;
     for (const auto& each : ensemble) others.models.push_back(each);
-    return Model(path, plugins::default_host(), options, others);
+    return Model(path, plugins::default_host(), options, others, call.stop());
   }));
 }
 

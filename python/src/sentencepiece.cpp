@@ -44,11 +44,7 @@ TextNormalizer make_normalizer(nb::handle character_map, bool dummy_prefix, bool
 /// The normalised text, and the offset in the original text of each of its bytes and of its end.
 nb::tuple normalize(const TextNormalizer& self, nb::handle text) {
   const std::string_view bytes = text_of(text);
-  tokenizer::NormalizedText normalized;
-  {
-    const nb::gil_scoped_release released;
-    normalized = self.normalize(bytes);
-  }
+  const auto normalized = run_on_text(bytes.size(), [&] { return self.normalize(bytes); });
   const std::vector<std::int64_t> origin(normalized.origin.begin(), normalized.origin.end());
   return nb::make_tuple(to_bytes(normalized.text), to_array(origin));
 }
@@ -68,19 +64,20 @@ nb::list n_best_pieces(const Tokenizer& self, nb::handle text, std::int32_t most
   const auto* unigram = dynamic_cast<const UnigramTokenizer*>(self.shared().get());
   core::require(unigram != nullptr, ErrorCode::kUnsupported, "only unigram models have several segmentations");
   const std::string_view bytes = text_of(text);
-  std::vector<tokenizer::TextSegmentation> best;
-  {
-    const nb::gil_scoped_release released;
+  const std::size_t ways = bytes.size() * static_cast<std::size_t>(std::max(most, 1));
+  const auto best = run_on_text(ways, [&] {
     std::optional<UnigramTokenizer::Clock::time_point> deadline;
     if (timeout_ms > 0) deadline = UnigramTokenizer::Clock::now() + std::chrono::milliseconds(timeout_ms);
-    best = unigram->n_best_pieces(bytes, most, deadline);
-  }
+    return unigram->n_best_pieces(bytes, most, deadline);
+  });
   nb::list made;
   for (const tokenizer::TextSegmentation& each : best) {
     nb::list ids;
     nb::list texts;
     nb::list spans;
+    SignalCheck check;
     for (const tokenizer::TextPiece& piece : each.pieces) {
+      check();
       ids.append(piece.id);
       texts.append(to_str(piece.text));
       spans.append(nb::make_tuple(piece.begin, piece.end));

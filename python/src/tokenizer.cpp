@@ -2,11 +2,13 @@
 #include "call.h"
 #include "parts.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -34,13 +36,14 @@ using tokenizer::EncodeOptions;
 /// Below this many bytes a batch is encoded by the calling thread: starting others takes longer.
 constexpr std::size_t kSmallBatch = 64 * 1024;
 
-/// Runs blocks as another executor does, until a stop is requested.
+/// Runs blocks as another executor does, until a stop is requested. A stop also ends a block.
 class StoppableExecutor final : public core::Executor {
  public:
   StoppableExecutor(core::Executor& executor, std::stop_token stop) : executor_(executor), stop_(std::move(stop)) {}
   void for_each(std::int64_t blocks, core::FunctionRef<void(std::int64_t)> body) override {
     executor_.for_each(blocks, [&](std::int64_t block) {
-      core::require(!stop_.stop_requested(), ErrorCode::kInterrupted, "encoding was interrupted");
+      const core::StopScope scope(stop_);
+      core::check_stop("encoding texts");
       body(block);
     });
   }
@@ -77,7 +80,7 @@ EncodeOptions encode_options(const std::string& mode, double dropout, double alp
 
 Tokenizer open(const std::filesystem::path& file, const std::string& type, const std::string& options) {
   BlockingCall call;
-  return call.run([&]() -> Tokenizer {
+  return call.run_stoppable([&]() -> Tokenizer {
     tokenizer::TokenizerSpec spec{.type = type};
     if (!options.empty()) spec.options = core::parse_json(options, "options");
     return {plugins::open_tokenizer(plugins::default_host().registry(), file, spec)};
@@ -87,11 +90,12 @@ Tokenizer open(const std::filesystem::path& file, const std::string& type, const
 Tokenizer from_content(nb::handle content, const std::string& name, const std::string& type,
                        const std::string& options) {
   const std::string_view bytes = text_of(content);
-  const nb::gil_scoped_release released;
-  tokenizer::TokenizerSpec spec{.type = type};
-  if (type.empty()) spec.type = tokenizer::name_of(tokenizer::recognise(name, bytes));
-  if (!options.empty()) spec.options = core::parse_json(options, "options");
-  return {plugins::make_tokenizer(plugins::default_host().registry(), spec, {name, std::string(bytes)})};
+  return run_on_text(bytes.size(), [&]() -> Tokenizer {
+    tokenizer::TokenizerSpec spec{.type = type};
+    if (type.empty()) spec.type = tokenizer::name_of(tokenizer::recognise(name, bytes));
+    if (!options.empty()) spec.options = core::parse_json(options, "options");
+    return {plugins::make_tokenizer(plugins::default_host().registry(), spec, {name, std::string(bytes)})};
+  });
 }
 
 /// The texts of a Python sequence. They stay alive and unchanged while this object exists.
@@ -137,52 +141,65 @@ nb::tuple encode_batch(const Tokenizer& self, nb::handle sequence, int threads, 
 
 nb::ndarray<nb::numpy, std::int32_t> encode(const Tokenizer& self, nb::handle text, const EncodeOptions& options) {
   const std::string_view bytes = text_of(text);
-  std::vector<std::int32_t> ids;
-  {
-    const nb::gil_scoped_release released;
-    ids = self.shared()->encode(bytes, options);
-  }
-  return to_array(std::move(ids));
+  return to_array(run_on_text(bytes.size(), [&] { return self.shared()->encode(bytes, options); }));
 }
 
-/// The ids and the ranges of the text that they represent, in bytes of UTF-8.
-nb::tuple encode_pieces(const Tokenizer& self, nb::handle text, const EncodeOptions& options) {
-  const std::string_view bytes = text_of(text);
-  std::vector<tokenizer::Piece> pieces;
-  {
-    const nb::gil_scoped_release released;
-    pieces = self.shared()->encode_pieces(bytes, options);
+/// Converts ranges in bytes, which follow one another, to ranges in characters. A token that represents a part of a
+/// character has the range of the whole character.
+class CharacterRanges {
+ public:
+  explicit CharacterRanges(std::string_view text) : text_(text) {}
+
+  std::pair<std::int64_t, std::int64_t> operator()(std::size_t begin, std::size_t end) {
+    const std::int64_t before = begun_before(begin);
+    const bool is_inside = begin < text_.size() && !begins(begin);
+    const std::int64_t first = is_inside ? before - 1 : before;
+    return {first, std::max(begun_before(end), first)};
   }
+
+ private:
+  bool begins(std::size_t at) const { return (static_cast<unsigned char>(text_[at]) & 0xC0) != 0x80; }
+  /// The number of characters that begin before a byte.
+  std::int64_t begun_before(std::size_t byte) {
+    for (; at_ < byte; ++at_) begun_ += begins(at_) ? 1 : 0;
+    return begun_;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::int64_t begun_ = 0;
+};
+
+/// The ids and the ranges of the text that they represent, in bytes of UTF-8 or in characters.
+nb::tuple encode_pieces(const Tokenizer& self, nb::handle text, const EncodeOptions& options, bool in_characters) {
+  const std::string_view bytes = text_of(text);
   std::vector<std::int32_t> ids;
   std::vector<std::int64_t> ranges;
-  for (const tokenizer::Piece& piece : pieces) {
-    ids.push_back(piece.id);
-    ranges.push_back(static_cast<std::int64_t>(piece.begin));
-    ranges.push_back(static_cast<std::int64_t>(piece.end));
-  }
+  run_on_text(bytes.size(), [&] {
+    CharacterRanges characters(bytes);
+    core::StopCheck check("encoding a text");
+    for (const tokenizer::Piece& piece : self.shared()->encode_pieces(bytes, options)) {
+      check(10);
+      ids.push_back(piece.id);
+      auto range = std::pair(static_cast<std::int64_t>(piece.begin), static_cast<std::int64_t>(piece.end));
+      if (in_characters) range = characters(piece.begin, piece.end);
+      ranges.push_back(range.first);
+      ranges.push_back(range.second);
+    }
+  });
   const std::size_t size = ids.size();
   return nb::make_tuple(to_array(std::move(ids)), to_array(std::move(ranges), {size, 2}));
 }
 
 nb::list encode_as_text(const Tokenizer& self, nb::handle text, const EncodeOptions& options) {
   const std::string_view bytes = text_of(text);
-  std::vector<std::string> tokens;
-  {
-    const nb::gil_scoped_release released;
-    tokens = self.shared()->encode_as_text(bytes, options);
-  }
-  nb::list made;
-  for (const std::string& token : tokens) made.append(to_str(token));
-  return made;
+  return to_list(run_on_text(bytes.size(), [&] { return self.shared()->encode_as_text(bytes, options); }));
 }
 
 nb::list encode_n_best(const Tokenizer& self, nb::handle text, std::int32_t most) {
   const std::string_view bytes = text_of(text);
-  std::vector<tokenizer::Segmentation> best;
-  {
-    const nb::gil_scoped_release released;
-    best = self.shared()->encode_n_best(bytes, most);
-  }
+  const std::size_t ways = bytes.size() * static_cast<std::size_t>(std::max(most, 1));
+  auto best = run_on_text(ways, [&] { return self.shared()->encode_n_best(bytes, most); });
   nb::list made;
   for (tokenizer::Segmentation& each : best) made.append(nb::make_tuple(to_array(std::move(each.ids)), each.score));
   return made;
@@ -190,8 +207,7 @@ nb::list encode_n_best(const Tokenizer& self, nb::handle text, std::int32_t most
 
 std::string decode_to_bytes(const Tokenizer& self, nb::handle ids) {
   const Ids given(ids);
-  const nb::gil_scoped_release released;
-  return self.decode(given.get());
+  return run_on_text(given.get().size(), [&] { return self.decode(given.get()); });
 }
 
 nb::list decode_batch(const Tokenizer& self, nb::handle ids, nb::handle offsets) {
@@ -199,18 +215,16 @@ nb::list decode_batch(const Tokenizer& self, nb::handle ids, nb::handle offsets)
   std::vector<std::string> texts;
   std::vector<std::size_t> ends;
   for (const nb::handle each : nb::iter(offsets)) ends.push_back(nb::cast<std::size_t>(nb::int_(each)));
-  {
-    const nb::gil_scoped_release released;
+  run_on_text(given.get().size(), [&] {
     for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
+      core::check_stop("decoding ids");
       core::require(ends[i] <= ends[i + 1] && ends[i + 1] <= given.get().size(), ErrorCode::kInvalidArgument,
                     "offset {} is {}; offsets must rise up to the number of ids, {}", i + 1, ends[i + 1],
                     given.get().size());
       texts.push_back(self.decode(given.get().subspan(ends[i], ends[i + 1] - ends[i])));
     }
-  }
-  nb::list made;
-  for (const std::string& text : texts) made.append(to_str(text));
-  return made;
+  });
+  return to_list(texts);
 }
 
 const tokenizer::Tokenizer& checked(const Tokenizer& self, std::int32_t id) {
@@ -228,7 +242,7 @@ nb::list pieces(const Tokenizer& self) {
 /// Writes the file of a kind; "" stands for the kind that the name implies, or that Tokenizer::save() chooses.
 void save(const Tokenizer& self, const std::filesystem::path& file, const std::string& kind) {
   BlockingCall call;
-  call.run([&] {
+  call.run_stoppable([&] {
     const bool named = file.extension() == ".model" || file.extension() == ".json";
     if (kind.empty() && !named) return self.save(file);
     const auto known = kind.empty() ? tokenizer::file_kind_of_name(file) : tokenizer::file_kind(kind);
@@ -294,7 +308,7 @@ void add_tokenizer(nb::module_& module) {
       .def("size", &Tokenizer::size)
       .def("encode", &encode, nb::arg("text"), nb::arg("options"))
       .def("encode_batch", &encode_batch, nb::arg("texts"), nb::arg("threads"), nb::arg("options"))
-      .def("encode_pieces", &encode_pieces, nb::arg("text"), nb::arg("options"))
+      .def("encode_pieces", &encode_pieces, nb::arg("text"), nb::arg("options"), nb::arg("in_characters") = false)
       .def("encode_as_text", &encode_as_text, nb::arg("text"), nb::arg("options"))
       .def("encode_n_best", &encode_n_best, nb::arg("text"), nb::arg("most"))
       .def("decode", [](const Tokenizer& self, nb::handle ids) { return to_str(decode_to_bytes(self, ids)); })
