@@ -1,6 +1,7 @@
 #include "access.h"
 #include "emulated_backend.h"
 #include "simt.h"
+#include "watch.h"
 
 #include <array>
 #include <numeric>
@@ -35,6 +36,8 @@ class InOrder : public ::testing::TestWithParam<Order> {
  protected:
   void SetUp() override { testing::emulation::set_order(GetParam(), 3); }
   void TearDown() override { testing::emulation::set_order(Order::kForward); }
+
+  testing::emulation::HostMemoryAllowed host_memory_;  // of the kernels here
 };
 INSTANTIATE_TEST_SUITE_P(
     Orders, InOrder, ::testing::Values(Order::kForward, Order::kBackward, Order::kShuffled), [](const auto& order) {

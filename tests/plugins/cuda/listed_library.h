@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gemm/gemm.h"
+#include "watch.h"
 
 #include <algorithm>
 #include <cmath>
@@ -154,6 +155,7 @@ inline std::vector<float> random_floats(std::int64_t count, std::uint64_t seed) 
 }
 
 struct Host {
+  testing::emulation::HostMemoryAllowed kernels_use_it;
   tensor::KernelTable kernels{tensor::Device::of("cuda")};
   core::SequentialExecutor executor;
   tensor::Context context{kernels, tensor::host_memory(), tensor::DType::kF32, executor};

@@ -1,5 +1,6 @@
 #include "block.h"
 #include "launches.h"
+#include "watch.h"
 
 #include <algorithm>
 #include <cmath>
@@ -57,6 +58,7 @@ class Products : public ::testing::TestWithParam<Shape> {
         ASSERT_NEAR(c_[static_cast<std::size_t>(i * shape_.cols + j)], expected(i, j), tolerance) << i << ", " << j;
   }
 
+  testing::emulation::HostMemoryAllowed host_memory_;
   Shape shape_ = GetParam();
   std::vector<float> a_ = std::vector<float>(static_cast<std::size_t>(shape_.rows * shape_.inner));
   std::vector<float> b_ = std::vector<float>(static_cast<std::size_t>(shape_.cols * shape_.inner));
@@ -137,6 +139,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Products,
 
 /// Words of a matrix, turned, are those of its transpose.
 TEST(TurnWords, GivesTheWordsOfTheTranspose) {
+  const testing::emulation::HostMemoryAllowed host_memory;
   for (const auto& [rows, cols] :
        {std::pair<std::int64_t, std::int64_t>{1, 1}, {3, 17}, {33, 130}, {75, 131}, {64, 64}}) {
     std::vector<float> x(static_cast<std::size_t>(rows * cols));

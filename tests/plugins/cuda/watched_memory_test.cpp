@@ -139,7 +139,6 @@ TEST_F(WatchedMemory, WhatIsNotAllocatedIsNotTouched) {
   void* const gone = memory().allocate(64);
   memory().clear(gone, 64);
   memory().deallocate(gone, 64);
-  auto* const gone_cells = static_cast<std::int32_t*>(gone);
   std::int32_t* const short_ones = zeros(8);
   EXPECT_THAT(failure_of(CopyCells{short_ones, short_ones}, 9, {}), HasSubstr("thread 8: reads byte 0 of 4"));
   EXPECT_NE(static_cast<void*>(short_ones + 1024), gone) << "which would be the next page";
@@ -147,8 +146,62 @@ TEST_F(WatchedMemory, WhatIsNotAllocatedIsNotTouched) {
   std::int32_t* const others = zeros(4096);
   EXPECT_THAT(failure_of(CopyCells{others, short_ones}, 9, {}),
               AllOf(HasSubstr("thread 8: writes byte 0 of 4"), HasSubstr("is not allocated")));
-  static_cast<void>(gone_cells);
   EXPECT_THAT(failure_of([&] { memory().clear(short_ones, 36); }), HasSubstr("clearing writes byte 32 of 36"));
+}
+
+TEST_F(WatchedMemory, MemoryOfTheHostIsNotTouched) {
+  std::int32_t* const of_device = zeros(16);
+  static std::int32_t of_program[16];
+  std::int32_t of_stack[16] = {};
+  std::vector<std::int32_t> of_heap(16);
+  for (std::int32_t* const of_host : {of_program, of_stack, of_heap.data()}) {
+    EXPECT_THAT(failure_of(CopyCells{of_host, of_device}, 16, {}),
+                AllOf(HasSubstr("CopyCells, block 0, 0, thread 0: reads 4 bytes at "),
+                      HasSubstr("which is not memory of a device (addr2line")));
+    EXPECT_THAT(failure_of(CopyCells{of_device, of_host}, 16, {}), HasSubstr("thread 0: writes 4 bytes at "));
+    EXPECT_THAT(failure_of([&] { memory().copy(of_device, of_host, 64); }),
+                AllOf(HasSubstr("a copy within the device reads"), HasSubstr("which is not memory of a device")));
+    EXPECT_THAT(failure_of([&] { memory().clear(of_host, 64); }), HasSubstr("which is not memory of a device"));
+  }
+  alignas(16) static std::int32_t quads[16];
+  EXPECT_THAT(failure_of(CopyCellQuads{quads, of_device}, 4, {}), HasSubstr("reads 16 bytes at "));
+  EXPECT_THAT(failure_of(CopyCellsThroughShared{quads, of_device}, 1, {}, 16), HasSubstr("reads 16 bytes at "));
+}
+
+/// What the host cannot touch, either, ends the program, with the same report.
+TEST_F(WatchedMemory, AnAddressWithoutMemoryIsNamed) {
+  const auto* const nothing = reinterpret_cast<const std::int32_t*>(std::uintptr_t{4096});
+  EXPECT_DEATH(simt::launch({}, 1, 0, CopyCells{nothing, zeros(1)}),
+               "CopyCells, block 0, 0, thread 0: reads 4 bytes at 0x1000, which is not memory of a device");
+}
+
+__attribute__((noinline)) void add_all(const std::int32_t* values, int count, std::int32_t* sum) {
+  for (int i = 0; i < count; ++i) *sum += values[i];
+}
+constexpr std::int32_t kPrimes[] = {2, 3, 5, 7};
+/// Reads its parameters, constants of the program, values of other lanes, and a stack: its own or the one of thread 0.
+struct AddFromEverywhere {
+  std::int32_t parameters[4];
+  std::int32_t* sums;
+  const std::int32_t** stack;
+  bool shares_stack;
+  void operator()() const {
+    std::int32_t sum = simt::shuffle(simt::thread_index(), 1);
+    add_all(parameters, 4, &sum);
+    add_all(kPrimes, 4, &sum);
+    if (simt::thread_index() == 0) *stack = &sum;
+    simt::barrier();
+    add_all(shares_stack ? *stack : &sum, 1, &sums[simt::thread_index()]);
+    simt::barrier();
+  }
+};
+TEST_F(WatchedMemory, AThreadTouchesItsOwnStackParametersAndConstants) {
+  std::int32_t* const sums = zeros(2);
+  auto* const stack = reinterpret_cast<const std::int32_t**>(zeros(2));
+  EXPECT_EQ(failure_of(AddFromEverywhere{{1, 2, 3, 4}, sums, stack, false}, 2, {}), "no failure");
+  EXPECT_EQ(read(sums, 2), std::vector(2, 28));
+  EXPECT_THAT(failure_of(AddFromEverywhere{{}, sums, stack, true}, 2, {}),
+              HasSubstr("AddFromEverywhere, block 0, 0, thread 1: reads 4 bytes at "));
 }
 
 TEST_F(WatchedMemory, AnArenaHandsOutNothingThatIsWritten) {

@@ -43,21 +43,18 @@ class Fiber {
   Fiber& operator=(const Fiber&) = delete;
   ~Fiber() {
     stopping_ = true;
-    if (block_ != nullptr) resume(*block_, thread_);
+    if (block_ != nullptr) enter();
   }
 
   /// Runs the thread until it waits or ends.
   void resume(Block& block, int thread) {
     block_ = &block;
     thread_ = thread;
-#if defined(__SANITIZE_ADDRESS__)
-    void* host_stack = nullptr;
-    __sanitizer_start_switch_fiber(&host_stack, stack_.get(), kStack);
-#endif
-    fiber_ = std::move(fiber_).resume();
-#if defined(__SANITIZE_ADDRESS__)
-    __sanitizer_finish_switch_fiber(host_stack, nullptr, nullptr);
-#endif
+    const KernelMemory outer =
+        std::exchange(kernel_memory, {reinterpret_cast<std::uintptr_t>(stack_.get()), kStack,
+                                      reinterpret_cast<std::uintptr_t>(block.copy_), block.copy_bytes_});
+    enter();
+    kernel_memory = outer;
   }
 
   /// Returns to the caller of resume().
@@ -83,6 +80,17 @@ class Fiber {
     context.sp = stack_.get() + kStack;
     context.size = kStack;
     return context;
+  }
+
+  void enter() {
+#if defined(__SANITIZE_ADDRESS__)
+    void* host_stack = nullptr;
+    __sanitizer_start_switch_fiber(&host_stack, stack_.get(), kStack);
+#endif
+    fiber_ = std::move(fiber_).resume();
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_finish_switch_fiber(host_stack, nullptr, nullptr);
+#endif
   }
 
   boost::context::fiber work(boost::context::fiber&& host) {
@@ -129,10 +137,11 @@ Block* Block::running() noexcept {
   return running_block;
 }
 
-Block::Block(int threads, std::size_t shared, void (*kernel)(const void*), const void* copy)
+Block::Block(int threads, std::size_t shared, void (*kernel)(const void*), const void* copy, std::size_t bytes)
     : threads_(threads),
       kernel_(kernel),
       copy_(copy),
+      copy_bytes_(bytes),
       states_(static_cast<std::size_t>(threads)),
       warps_(static_cast<std::size_t>((threads + kWarp - 1) / kWarp)),
       shared_(shared),
@@ -156,11 +165,22 @@ void Block::fail(const std::string& what) const {
   throw std::runtime_error(describe(what));
 }
 
+void Block::end_program(const std::string& what) noexcept {
+  const std::string text = running_block == nullptr ? "outside of a kernel: " + what : running_block->describe(what);
+  std::fprintf(stderr, "%s\n", text.c_str());
+  std::abort();
+}
+
+bool Block::owns(const void* data, std::size_t bytes) const noexcept {
+  const auto within = [&](const void* object, std::size_t size) {
+    const auto offset = reinterpret_cast<std::uintptr_t>(data) - reinterpret_cast<std::uintptr_t>(object);
+    return offset < size && bytes <= size - offset;
+  };
+  return within(this, sizeof *this) || within(warps_.data(), warps_.size() * sizeof(Warp));
+}
+
 void Block::report(const std::string& what) noexcept {
-  if (running_block == nullptr) {
-    std::fprintf(stderr, "outside of a kernel: %s\n", what.c_str());
-    std::abort();
-  }
+  if (running_block == nullptr) end_program(what);
   if (!running_block->error_)
     running_block->error_ = std::make_exception_ptr(std::runtime_error(running_block->describe(what)));
 }

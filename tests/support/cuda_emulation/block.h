@@ -21,6 +21,7 @@
 /// - an element of shared memory that is read before it is written, or that two threads use without a barrier between,
 ///   at least one of them writing;
 /// - bytes of device memory that are read before they are written, or that are not allocated (watch.h);
+/// - memory of the host that a kernel reads or writes;
 /// - bytes of device memory that two threads use in one launch without a barrier of their block between, at least one
 ///   of them writing (races.h).
 namespace dragoman::testing::emulation {
@@ -60,6 +61,10 @@ class Block {
   /// The same for code that must not throw: the thread continues, and the launch fails when the thread waits or ends.
   /// If no block runs, the program ends.
   static void report(const std::string& what) noexcept;
+  /// Ends the program with such an error.
+  [[noreturn]] static void end_program(const std::string& what) noexcept;
+  /// Returns whether kernels may read the bytes because functions of simt.h read them: the block and its shuffles.
+  bool owns(const void* data, std::size_t bytes) const noexcept;
 
   void barrier(const Site& site);
   /// Returns the values that the lanes of the calling thread's warp passed in the same call. Valid until the call after
@@ -76,7 +81,8 @@ class Block {
   /// Waits for all groups of the calling thread except the last `left`.
   void wait_for_copies(int left);
 
-  Block(int threads, std::size_t shared, void (*kernel)(const void*), const void* copy);
+  /// The kernel's copy has `bytes` bytes.
+  Block(int threads, std::size_t shared, void (*kernel)(const void*), const void* copy, std::size_t bytes);
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
   ~Block();
@@ -122,6 +128,7 @@ class Block {
   int threads_;
   void (*kernel_)(const void*);
   const void* copy_;
+  std::size_t copy_bytes_;
   Place place_;
   std::vector<int> order_;
   std::size_t next_ = 0;  ///< index into order_

@@ -90,7 +90,7 @@ class CountedLaunch {
 
 void run_one_after_the_other(const KeptLaunch& launch, const std::vector<int>& blocks, const std::vector<int>& threads,
                              const LaunchRaces& races) {
-  Block block(launch.threads, launch.shared, launch.kernel, launch.copy.data());
+  Block block(launch.threads, launch.shared, launch.kernel, launch.copy.data(), launch.copy.size());
   for (const int i : blocks) {
     block.begin({i % launch.grid.x, i / launch.grid.x, launch.grid.x, races.run_of(i)}, threads);
     while (block.turn(launch.threads)) continue;
@@ -105,7 +105,8 @@ void run_mixed(const KeptLaunch& launch, const std::vector<int>& blocks, const L
   while (next < blocks.size() || !under_way.empty()) {
     if (next < blocks.size() && under_way.size() < kMixedBlocks) {
       if (ended.empty())
-        ended.push_back(std::make_unique<Block>(launch.threads, launch.shared, launch.kernel, launch.copy.data()));
+        ended.push_back(std::make_unique<Block>(launch.threads, launch.shared, launch.kernel, launch.copy.data(),
+                                                launch.copy.size()));
       under_way.push_back(std::move(ended.back()));
       ended.pop_back();
       const int i = blocks[next++];

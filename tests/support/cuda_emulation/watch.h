@@ -11,8 +11,8 @@
 /// its size. The state of a byte is in a second range, the shadow, at the same offset.
 ///
 /// The kernels are compiled with the compiler's instrumentation of every load and store (access_hooks.cpp), which calls
-/// on_load() and on_store(). This detects kernels that read unwritten memory or access freed memory, although kernels
-/// use plain pointers.
+/// on_load() and on_store(). This detects kernels that read unwritten memory, or access freed memory or memory of the
+/// host, although kernels use plain pointers.
 namespace dragoman::testing::emulation {
 
 inline constexpr int kRangeBits = 33;
@@ -44,6 +44,16 @@ inline std::uint8_t* shadow_of(const void* address) noexcept {
   return begin == nullptr ? nullptr : begin + (number & (kRange - 1));
 }
 
+/// The host's memory that the calling thread's running kernel accesses most: the stack of the emulated thread, and the
+/// kernel itself, which a GPU passes as its parameters. Empty if no kernel runs.
+struct KernelMemory {
+  std::uintptr_t stack = 0;
+  std::size_t stack_bytes = 0;
+  std::uintptr_t kernel = 0;
+  std::size_t kernel_bytes = 0;
+};
+extern constinit thread_local KernelMemory kernel_memory;
+
 /// Sets watches_each_access.
 void update_watched_accesses() noexcept;
 
@@ -51,6 +61,18 @@ void update_watched_accesses() noexcept;
 /// instruction after the access.
 void check_load(const void* from, std::size_t bytes, const void* code);
 void check_store(const void* to, std::size_t bytes, const void* code);
+/// Reports a kernel's access of the host's memory, which a GPU cannot access. Allowed are KernelMemory, the emulation's
+/// own objects, and constants of the program and of its libraries, which nvcc compiles into the kernel.
+void check_host_load(const void* from, std::size_t bytes, const void* code);
+void check_host_store(const void* to, std::size_t bytes, const void* code);
+/// While such an object exists, kernels may access the host's memory: for tests whose matrices are there.
+class HostMemoryAllowed {
+ public:
+  HostMemoryAllowed() noexcept;
+  HostMemoryAllowed(const HostMemoryAllowed&) = delete;
+  HostMemoryAllowed& operator=(const HostMemoryAllowed&) = delete;
+  ~HostMemoryAllowed();
+};
 
 template <class Unit>
 bool all_written(const std::uint8_t* shadow) noexcept {
@@ -78,14 +100,27 @@ inline bool all_written(const std::uint8_t* shadow, std::size_t bytes) noexcept 
 /// Whether the slow parts below are called for each access: races are watched (races.h), or bytes counted (costs.h).
 extern std::atomic<bool> watches_each_access;
 
+inline bool on_running_stack(const void* address) noexcept {
+  return reinterpret_cast<std::uintptr_t>(address) - kernel_memory.stack < kernel_memory.stack_bytes;
+}
+inline bool in_running_kernel(const void* address) noexcept {
+  return reinterpret_cast<std::uintptr_t>(address) - kernel_memory.kernel < kernel_memory.kernel_bytes;
+}
+
 inline void on_load(const void* from, std::size_t bytes, const void* code) {
+  if (on_running_stack(from) || in_running_kernel(from)) return;
   const std::uint8_t* const shadow = shadow_of(from);
-  if (shadow != nullptr && (!all_written(shadow, bytes) || watches_each_access.load(std::memory_order_relaxed)))
+  if (shadow == nullptr)
+    check_host_load(from, bytes, code);
+  else if (!all_written(shadow, bytes) || watches_each_access.load(std::memory_order_relaxed))
     check_load(from, bytes, code);
 }
 inline void on_store(const void* to, std::size_t bytes, const void* code) {
+  if (on_running_stack(to)) return;
   const std::uint8_t* const shadow = shadow_of(to);
-  if (shadow != nullptr && (!all_written(shadow, bytes) || watches_each_access.load(std::memory_order_relaxed)))
+  if (shadow == nullptr)
+    check_host_store(to, bytes, code);
+  else if (!all_written(shadow, bytes) || watches_each_access.load(std::memory_order_relaxed))
     check_store(to, bytes, code);
 }
 
@@ -102,9 +137,10 @@ class Watch {
   void written(const void* data, std::size_t bytes) noexcept { set(data, bytes, ByteState::kWritten); }
   /// Bytes of the device are copied; unwritten bytes remain unwritten.
   void copied(const void* to, const void* from, std::size_t bytes);
-  /// std::runtime_error unless all bytes have been written. `what` names the reader.
+  /// std::runtime_error unless all bytes are in memory of a device and have been written. `what` names the reader.
   void require_written(const void* data, std::size_t bytes, const char* what) const;
-  /// std::runtime_error unless all bytes are allocated. `what` names the code that accesses them.
+  /// std::runtime_error unless all bytes are in memory of a device and allocated. `what` names the code that accesses
+  /// them.
   void require_allocated(const void* data, std::size_t bytes, const char* what) const;
 
  private:
@@ -114,8 +150,8 @@ class Watch {
   std::uint8_t* shadow_;
 };
 
-/// Returns "byte 12 of 16 at 0x…, which nothing has written since it was allocated" for the first invalid byte; empty
-/// if all are valid.
+/// Returns "byte 12 of 16 at 0x…, which nothing has written since it was allocated" for the first invalid byte, or
+/// "… which is not memory of a device"; empty if all are valid.
 std::string unwritten_byte(const void* data, std::size_t bytes);
 std::string free_byte(const void* data, std::size_t bytes);
 
