@@ -72,6 +72,20 @@ TEST_P(Epilogues, ALibraryWithoutThemMultiplies) {
   EXPECT_GE(listed_.runs, 2);
 }
 
+/// Whether there is memory for the verification decides about no bits: without it, the product fails, and is verified
+/// when there is.
+TEST_P(Epilogues, AreVerifiedWhenThereIsMemory) {
+  BoundedMemory memory;
+  LibraryGemm gemm(std::make_unique<ListedLibrary>(listed_), memory, {});
+  const Task with_relu = task(ops::Activation::kRelu);
+  EXPECT_THROW(computed(gemm, with_relu, GetParam()), core::Error);
+  memory.allow(std::size_t{1} << 30);
+  computed(gemm, with_relu, GetParam());
+  listed_.activations.clear();
+  computed(gemm, with_relu, GetParam());
+  EXPECT_THAT(listed_.activations, ElementsAre(GemmActivation::kRelu));
+}
+
 /// Each algorithm of a product is verified once.
 TEST_P(Epilogues, AreVerifiedOnce) {
   LibraryGemm gemm(std::make_unique<ListedLibrary>(listed_), tensor::host_memory(), {});

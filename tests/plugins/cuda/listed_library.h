@@ -14,6 +14,8 @@
 
 #include <gtest/gtest.h>
 
+#include <dragoman/core/error.h>
+
 // A library of products in the host's memory, whose algorithms differ in the order of their sums, and products that it
 // is compared with.
 namespace dragoman::backend::cuda {
@@ -153,6 +155,25 @@ inline std::vector<float> random_floats(std::int64_t count, std::uint64_t seed) 
   for (float& value : values) value = uniform(random);
   return values;
 }
+
+/// The host's memory, of which so many bytes may be allocated.
+class BoundedMemory final : public tensor::DeviceMemory {
+ public:
+  void allow(std::size_t bytes) { most_ = bytes; }
+  void* allocate(std::size_t bytes) override {
+    core::require(taken_ + bytes <= most_, core::ErrorCode::kUnsupported, "no room");
+    taken_ += bytes;
+    return tensor::host_memory().allocate(bytes);
+  }
+  void deallocate(void* data, std::size_t bytes) noexcept override {
+    taken_ -= bytes;
+    tensor::host_memory().deallocate(data, bytes);
+  }
+
+ private:
+  std::size_t taken_ = 0;
+  std::size_t most_ = 0;
+};
 
 struct Host {
   testing::emulation::HostMemoryAllowed kernels_use_it;

@@ -7,7 +7,6 @@
 #include <bit>
 #include <cstring>
 #include <exception>
-#include <new>
 #include <utility>
 
 #include <dragoman/core/error.h>
@@ -26,13 +25,6 @@ GemmQuestion question_of(GemmShape shape) {
   shape.rows = 0;
   shape.a_stride = shape.b_stride = shape.c_stride = shape.input_stride = 0;
   return {shape};
-}
-
-/// Whether an allocation has failed, or would have gone beyond what may be taken.
-bool is_lack_of_memory(const std::exception& error) {
-  const auto* const of_ours = dynamic_cast<const core::Error*>(&error);
-  return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
-         (of_ours != nullptr && of_ours->code() == core::ErrorCode::kUnsupported);
 }
 
 template <class T>
@@ -108,16 +100,14 @@ void LibraryGemm::keep_answers() noexcept {
   if (file_.empty()) return;
   try {
     core::make_folder(file_.parent_path());
-    GemmAnswers finished = answers_;
-    for (const GemmQuestion& question : unfinished_) finished.erase(question);
-    core::write_file(file_, format_answers(finished, library_->identity()));
+    core::write_file(file_, format_answers(answers_, library_->identity()));
     trouble_.clear();
   } catch (const std::exception& error) {  // they are found again, which takes time and changes nothing
     trouble_ = error.what();
   }
 }
 
-/// The buckets, as far as probes have room for them.
+/// The buckets whose matrices are not too large for a probe.
 std::vector<std::int64_t> LibraryGemm::rows_asked(const GemmQuestion& question) const {
   std::vector<std::int64_t> buckets;
   for (const std::int64_t rows : row_buckets_)
@@ -137,39 +127,16 @@ std::vector<GemmAlgorithm> LibraryGemm::candidates_of(const GemmQuestion& questi
   return all;
 }
 
-/// If memory is short, fewer numbers of rows are probed. The others take the library's first algorithm, whose bits all
-/// algorithms must give.
-GemmAnswer LibraryGemm::find_answer(const GemmQuestion& question) {
+/// Empty if a bucket has no algorithm with the bits of the library's first one for many rows.
+GemmAnswer LibraryGemm::find_answer(const GemmQuestion& question) const {
   const std::vector<std::int64_t> buckets = rows_asked(question);
   GemmShape largest = question.shape;
   largest.rows = buckets.back();
-  const std::vector<GemmAlgorithm> best = library_->candidates(packed(largest), false);
-  if (best.empty()) return {};
-  for (std::size_t probed = buckets.size();; --probed) {
-    try {
-      GemmAnswer answer = probed_answer(question, best.front(), std::span(buckets).first(probed));
-      if (answer.size() < probed) return {};
-      for (const std::int64_t rows : std::span(buckets).subspan(probed)) {
-        const std::vector<GemmAlgorithm> all = candidates_of(question, rows);
-        answer.push_back(static_cast<int>(std::ranges::find(all, best.front()) - all.begin()));
-      }
-      if (probed < buckets.size()) unfinished_.insert(question);
-      return answer;
-    } catch (const std::exception& error) {
-      if (probed == 0 || !is_lack_of_memory(error)) throw;
-    }
-  }
-}
-
-/// Of some of the buckets; empty if one of them has no algorithm with the bits of `first`.
-GemmAnswer LibraryGemm::probed_answer(const GemmQuestion& question, const GemmAlgorithm& first,
-                                      std::span<const std::int64_t> buckets) const {
-  if (buckets.empty()) return {};
-  GemmShape largest = question.shape;
-  largest.rows = buckets.back();
   largest = packed(largest);
+  const std::vector<GemmAlgorithm> best = library_->candidates(largest, false);
+  if (best.empty()) return {};
   GemmProbe probe(*library_, *memory_, largest);
-  const auto expected = probe.result(largest, first);
+  const auto expected = probe.result(largest, best.front());
   if (!expected) return {};
   GemmAnswer answer;
   for (const std::int64_t rows : buckets) {
@@ -285,13 +252,7 @@ bool LibraryGemm::computes_activation_of(const GemmShape& shape, const GemmAlgor
   const std::pair known{question_of(shape), algorithm};
   if (const auto found = verified_.find(known); found != verified_.end()) return found->second;
   require_no_recording(shape);
-  bool computes = false;
-  try {
-    computes = computes_activation(*library_, *memory_, shape, algorithm);
-  } catch (const std::exception& error) {
-    if (!is_lack_of_memory(error)) throw;
-  }
-  return verified_.emplace(known, computes).first->second;
+  return verified_.emplace(known, computes_activation(*library_, *memory_, shape, algorithm)).first->second;
 }
 
 bool LibraryGemm::run_activated(tensor::Context& context, GemmShape shape, GemmOperands operands,

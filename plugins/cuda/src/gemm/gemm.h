@@ -5,9 +5,7 @@
 
 #include <memory>
 #include <mutex>
-#include <set>
 #include <shared_mutex>
-#include <span>
 
 #include <dragoman/tensor/context.h>
 
@@ -53,12 +51,14 @@ class PlainGemm final : public Gemm {
 /// rows must be stable, it is the rule's for many rows. Others are timed, but only such that give its rows, bit by bit,
 /// so time decides about nothing but time: a choice that is lost, or made on a busy device, changes no result. If any
 /// number of rows has no such algorithm, the plain kernels compute them all. A product is timed once, when it is first
-/// met, and the answers are kept in a file. Numbers of rows whose probe finds no memory take the library's algorithm
-/// untried.
+/// met, and the answers are kept in a file.
 ///
 /// Activation functions are the library's where it has them, if they do what the ops specify. That is verified with
-/// each algorithm before its first use. Otherwise, or if there is no memory for that, a kernel of this backend computes
-/// them after the product. It also adds a bias that the library could not read as vectors.
+/// each algorithm before its first use. Otherwise a kernel of this backend computes them after the product. It also
+/// adds a bias that the library could not read as vectors.
+///
+/// If the device has no memory for a probe, the product fails with the memory's error. Free memory decides about no
+/// result.
 class LibraryGemm final : public Gemm {
  public:
   /// Numbers of rows for which row-stable algorithms are looked for: what lies between takes that of the next, and what
@@ -89,9 +89,7 @@ class LibraryGemm final : public Gemm {
   const std::vector<GemmAlgorithm>& algorithms_for(const GemmQuestion& question);
   void require_no_recording(const GemmShape& shape) const;
   const GemmAnswer& answer(const GemmQuestion& question);
-  GemmAnswer find_answer(const GemmQuestion& question);
-  GemmAnswer probed_answer(const GemmQuestion& question, const GemmAlgorithm& first,
-                           std::span<const std::int64_t> buckets) const;
+  GemmAnswer find_answer(const GemmQuestion& question) const;
   std::vector<std::int64_t> rows_asked(const GemmQuestion& question) const;
   std::vector<GemmAlgorithm> candidates_of(const GemmQuestion& question, std::int64_t rows) const;
   void keep_answers() noexcept;
@@ -112,7 +110,6 @@ class LibraryGemm final : public Gemm {
   std::map<std::pair<GemmShape, RowBits>, Plan> plans_;
   mutable std::mutex answers_mutex_;
   GemmAnswers answers_;
-  std::set<GemmQuestion> unfinished_;  ///< whose probes had no room: a later process asks again
   std::map<GemmQuestion, std::vector<GemmAlgorithm>> algorithms_;  ///< what the answers of this process stand for
   std::map<std::pair<GemmQuestion, GemmAlgorithm>, bool> verified_;
   std::string trouble_;
