@@ -52,7 +52,7 @@ void detect(const TranslationService& service, const DialectOptions& options, co
   constexpr std::size_t kMaxTexts = 100;
   const Parameters parameters(request);
   const std::vector<std::string> texts = read_texts(parameters.get("text"), "text");
-  if (texts.empty()) throw BadRequest("text: is missing; it is a text or a list of texts");
+  if (!parameters.has("text")) throw BadRequest("text: is missing; it is a text or a list of texts");
   if (texts.size() > kMaxTexts) throw BadRequest(fmt::format("{} texts; there may be {}", texts.size(), kMaxTexts));
   check_limits(texts, request, options);
   Json detections = Json::array();

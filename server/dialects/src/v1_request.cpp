@@ -16,14 +16,19 @@ using core::OptionReader;
 /// A key whose value may have several types.
 core::OptionTable<V1Request>::Read read_tree(const char* key, core::SharedJson V1Request::*member) {
   return [key, member](OptionReader& reader, V1Request& asked) {
-    if (reader.has(key)) asked.*member = core::SharedJson(reader.subtree(key));
+    if (!reader.has(key)) return;
+    const Json& value = reader.subtree(key);
+    reader.check(!value.is_null(), key, "is null; leave it out");
+    asked.*member = core::SharedJson(value);
   };
 }
 
 core::OptionTable<V1Request>::Read read_list(const char* key, std::vector<std::string> V1Request::*member) {
   return [key, member](OptionReader& reader, V1Request& asked) {
+    if (!reader.has(key)) return;
     const Json& list = reader.subtree(key);
-    if (!list.is_null()) asked.*member = read_texts(list, key);
+    reader.check(!list.is_null(), key, "is null; leave it out");
+    asked.*member = read_texts(list, key);
   };
 }
 

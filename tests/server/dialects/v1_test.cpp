@@ -58,6 +58,7 @@ TEST_F(V1Test, ErrorsNameTheKeyAndTheRemedy) {
   EXPECT_THAT(problem(with({{"text", kDog}, {"n_bset", 2}})), HasSubstr("n_best"));
   EXPECT_THAT(problem(with({{"text", 1}})), HasSubstr("text: must be a text or a list of texts"));
   EXPECT_THAT(problem(with({{"text", kDog}, {"n_best", 0}})), HasSubstr("n_best"));
+  EXPECT_THAT(problem(with({{"text", kDog}, {"options", nullptr}})), HasSubstr("options: is null"));
   EXPECT_THAT(problem(with({{"text", kDog}, {"format", "pdf"}})), HasSubstr("html"));
   EXPECT_THAT(problem(with({{"text", kDog}, {"options", {{"beam_sise", 2}}}})), HasSubstr("beam_size"));
   EXPECT_THAT(problem(with({{"text", kDog}, {"options", {{"top_k", 2}}}})), HasSubstr("top_k"));
@@ -130,6 +131,7 @@ TEST_F(V1Test, ModelsLanguagesAndDetectionsAreAnswered) {
   EXPECT_EQ(json_of(post_json("/v1/detect", {{"text", {kDog, "12"}}}))["detections"][0][0],
             (Json{{"language", "de"}, {"confidence", 0.9}}));
   EXPECT_EQ(post_json("/v1/detect", Json::object()).status, 400);
+  EXPECT_EQ(json_of(post_json("/v1/detect", {{"text", Json::array()}}))["detections"], Json::array());
 }
 
 TEST_F(V1Test, TheDocumentHasEveryOptionOfTheSearch) {
