@@ -314,7 +314,7 @@ void Job::deliver() {
     try {
       request_.on_text(index, result_.texts[index]);
     } catch (...) {
-      // The caller's failure to use a text is not that of the others.
+      // The other texts are still passed on.
     }
   }
 }
