@@ -1,6 +1,6 @@
 #pragma once
 
-#include "parameters.h"
+#include "common/parameters.h"
 #include "target.h"
 
 #include <algorithm>

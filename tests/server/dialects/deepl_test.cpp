@@ -1,4 +1,4 @@
-#include "deepl_glossaries.h"
+#include "deepl/deepl_glossaries.h"
 #include "served.h"
 
 #include <gmock/gmock.h>

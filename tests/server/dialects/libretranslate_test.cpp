@@ -1,6 +1,6 @@
 #include "served.h"
 
-#include "libretranslate_text.h"
+#include "libretranslate/libretranslate_text.h"
 
 #include <gmock/gmock.h>
 

@@ -1,7 +1,7 @@
 #include "exchange.h"
-#include "file_store.h"
-#include "multipart.h"
-#include "parameters.h"
+#include "libretranslate/file_store.h"
+#include "common/multipart.h"
+#include "common/parameters.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "file_store.h"
 
-#include "parameters.h"
+#include "common/parameters.h"
 
 #include <algorithm>
 #include <random>

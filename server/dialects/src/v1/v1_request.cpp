@@ -6,6 +6,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/options.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::server {
 namespace {
@@ -16,19 +17,13 @@ using core::OptionReader;
 /// A key whose value may have several types.
 core::OptionTable<V1Request>::Read read_tree(const char* key, core::SharedJson V1Request::*member) {
   return [key, member](OptionReader& reader, V1Request& asked) {
-    if (!reader.has(key)) return;
-    const Json& value = reader.subtree(key);
-    reader.check(!value.is_null(), key, "is null; leave it out");
-    asked.*member = core::SharedJson(value);
+    if (reader.has(key)) asked.*member = core::SharedJson(reader.subtree(key));
   };
 }
 
 core::OptionTable<V1Request>::Read read_list(const char* key, std::vector<std::string> V1Request::*member) {
   return [key, member](OptionReader& reader, V1Request& asked) {
-    if (!reader.has(key)) return;
-    const Json& list = reader.subtree(key);
-    reader.check(!list.is_null(), key, "is null; leave it out");
-    asked.*member = read_texts(list, key);
+    if (reader.has(key)) asked.*member = read_texts(reader.subtree(key), key);
   };
 }
 
@@ -108,6 +103,8 @@ const core::OptionTable<V1Request>& v1_table() {
 
 V1Request read_v1_request(const Json& object) {
   V1Request asked;
+  for (const auto& [key, value] : object.items())
+    if (value.is_null()) throw BadRequest(fmt::format("{}: is null; leave it out", core::printable(key, 80)));
   OptionReader reader(object, "the request");
   v1_table().read(reader, asked);
   reader.finish();

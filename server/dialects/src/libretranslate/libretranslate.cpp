@@ -1,6 +1,6 @@
 #include "libretranslate_text.h"
 
-#include "answers.h"
+#include "common/answers.h"
 #include "file_store.h"
 #include "libretranslate_spec.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "answers.h"
+#include "common/answers.h"
 
 #include <chrono>
 #include <cstddef>
