@@ -1,8 +1,14 @@
 #include "error_message.h"
 #include "pipeline/sentence_splitter.h"
+#include "test_data.h"
 #include "tiny_model.h"
 #include "translation/token_segments.h"
 
+#include <fstream>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -134,6 +140,30 @@ TEST(SentenceSplitter, FindsSentencesWithoutTheBlanksBetween) {
             (std::vector<std::string>{"Das ist gut.", "Ist es das?", "Ja!"}));
   EXPECT_EQ(sentences("de", "\u00A0\u202F Ja!\u2028\u3000\u0085"), std::vector<std::string>{"Ja!"});
   EXPECT_TRUE(sentences("en", "\u00A0\u3000\v\f\u0085\u2029").empty());
+}
+
+/// Reads the sentences of each language from a file of lines, with `[de]` before those of German.
+std::map<std::string, std::vector<std::string>> golden_sentences() {
+  std::map<std::string, std::vector<std::string>> all;
+  std::ifstream in(dragoman::testing::golden_file("sentences.txt"));
+  std::string locale;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with('['))
+      locale = line.substr(1, line.size() - 2);
+    else
+      all[locale].push_back(line);
+  }
+  return all;
+}
+
+TEST(SentenceSplitter, AbbreviationsEndNoSentence) {
+  const auto all = golden_sentences();
+  ASSERT_GE(all.size(), 19U);
+  for (const auto& [locale, lines] : all) EXPECT_EQ(sentences(locale, fmt::format("{}", fmt::join(lines, " "))), lines);
+}
+
+TEST(SentenceSplitter, ALineBreakEndsAnAbbreviation) {
+  EXPECT_EQ(sentences("de", "Der Herr Dr.\nMeier"), (std::vector<std::string>{"Der Herr Dr.", "Meier"}));
 }
 
 TEST(SentenceSplitter, RefusesWhatIsNoLocale) {

@@ -9,8 +9,8 @@
 
 namespace dragoman::pipeline {
 
-/// Finds sentence boundaries with ICU's rules (Unicode Standard Annex 29) for a locale. Not thread-safe: one per
-/// thread.
+/// Finds sentence boundaries with ICU's rules (Unicode Standard Annex 29) for a locale. There is no boundary after
+/// abbreviations, initials and, in some languages, ordinal numbers: see Abbreviations. Not thread-safe: one per thread.
 class SentenceSplitter {
  public:
   /// Error{kInvalidArgument} for a locale whose language ICU does not know.

@@ -1,5 +1,7 @@
 #include "pipeline/sentence_splitter.h"
 
+#include "abbreviations.h"
+
 #include <unicode/brkiter.h>
 #include <unicode/utext.h>
 
@@ -14,6 +16,7 @@ using core::require;
 
 struct SentenceSplitter::Impl {
   std::unique_ptr<icu::BreakIterator> iterator;
+  std::unique_ptr<const Abbreviations> abbreviations;
 };
 
 SentenceSplitter::SentenceSplitter(const std::string& locale) : impl_(std::make_unique<Impl>()) {
@@ -27,6 +30,7 @@ SentenceSplitter::SentenceSplitter(const std::string& locale) : impl_(std::make_
   impl_->iterator.reset(icu::BreakIterator::createSentenceInstance(icu_locale, status));
   require(U_SUCCESS(status) != 0, ErrorCode::kUnsupported, "ICU has no sentence rules for the locale {}: {}",
           core::Quoted{locale}, u_errorName(status));
+  impl_->abbreviations = std::make_unique<const Abbreviations>(icu_locale.getLanguage());
 }
 
 SentenceSplitter::~SentenceSplitter() = default;
@@ -45,8 +49,12 @@ std::vector<TextRange> SentenceSplitter::split(std::string_view text) {
   for (std::int32_t next = impl_->iterator->next(); next != icu::BreakIterator::DONE; next = impl_->iterator->next()) {
     const auto end = static_cast<std::size_t>(next);
     const std::string_view sentence = text.substr(begin, end - begin);
+    const std::size_t space = core::trailing_white_space(sentence);
+    const bool ends_line = sentence.substr(sentence.size() - space).find('\n') != std::string_view::npos;
+    if (!ends_line && impl_->abbreviations->continues(sentence.substr(0, sentence.size() - space), text.substr(end)))
+      continue;
     begin += core::leading_white_space(sentence);
-    if (begin < end) sentences.push_back({begin, end - core::trailing_white_space(sentence)});
+    if (begin < end) sentences.push_back({begin, end - space});
     begin = end;
   }
   utext_close(&view);

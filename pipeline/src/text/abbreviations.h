@@ -1,0 +1,28 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+namespace dragoman::pipeline {
+
+/// Knows the full stops of a language that end no sentence. Thread-safe.
+class Abbreviations {
+ public:
+  /// `language`: a code of ISO 639. For languages without a list, only initials are known.
+  explicit Abbreviations(std::string_view language);
+
+  /// Returns whether the full stop at the end of `before` belongs to an abbreviation, an initial or an ordinal number
+  /// that text continues after. `after` begins with the next word.
+  bool continues(std::string_view before, std::string_view after) const;
+
+ private:
+  std::unordered_set<std::string_view> always_;
+  std::unordered_set<std::string_view> before_numbers_;
+  std::unordered_set<std::string> capitalised_;  ///< entries at the beginning of a sentence
+  std::unordered_set<std::string_view> words_;   ///< single letters that are words
+  bool has_ordinals_ = false;
+};
+
+}  // namespace dragoman::pipeline
