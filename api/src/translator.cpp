@@ -7,6 +7,7 @@
 
 #include <dragoman/core/json.h>
 #include <dragoman/core/option_error.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/pipeline/line_policy.h>
 #include <dragoman/pipeline/logits_processors.h>
 #include <dragoman/pipeline/model_view.h>
@@ -80,9 +81,16 @@ Translator::Translator(const Model& model, const Search& search,
 
 namespace {
 
+pipeline::Markup markup_of(const Request& request) {
+  core::require_option(request.markup == "none" || request.markup == "html", "markup", ErrorCode::kInvalidArgument,
+                       "markup: is {}, but must be none or html", core::quote(request.markup));
+  return request.markup == "html" ? pipeline::Markup::kHtml : pipeline::Markup::kNone;
+}
+
 pipeline::RecordOptions record_options(const Request& request) {
   pipeline::RecordOptions options{.input_pieces = request.input_pieces,
                                   .output_pieces = request.output_pieces,
+                                  .markup = markup_of(request),
                                   .ignore_line_options = true,
                                   .stop = request.stop};
   if (!request.source_language.empty() || !request.target_language.empty())

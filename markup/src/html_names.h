@@ -5,7 +5,7 @@
 
 namespace dragoman::markup {
 
-/// What an element is to a translation.
+/// The treatment of an element in a translation.
 enum class Role : std::uint8_t {
   kInline,          ///< also every unknown element
   kVoid,            ///< inline, without content

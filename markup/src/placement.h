@@ -17,10 +17,9 @@ using EndOf = std::function<std::uint32_t(std::uint32_t item)>;
 
 /// Appends the translation of a segment with its tags.
 ///
-/// Each element surrounds one stretch of the translation: among the stretches of the words that are aligned with its
-/// words, the one with the largest excess over other words. The stretches of nested elements are nested, and those of
-/// siblings are disjoint. Points and elements without words stand next to the words that their neighbours in the source
-/// are aligned with.
+/// Each element surrounds one stretch of the translation. Within the words that are aligned with its words, it is the
+/// stretch with the largest excess over other words. Nested elements have nested stretches, and siblings have disjoint
+/// ones. Points and elements without words are next to the words that their neighbours in the source are aligned with.
 void append_translated(std::string& out, const SegmentText& segment, const TranslatedSegment& translated,
                        const AppendItem& append_item, const EndOf& end_of);
 

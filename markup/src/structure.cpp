@@ -189,7 +189,7 @@ class StructureFinder {
     return own == Role::kBlock || own == Role::kVoidBlock || own == Role::kUntouchedBlock;
   }
 
-  /// Adds text, and references that a document type may define as items of their own: their text is not known.
+  /// Adds text. A reference that HTML does not define becomes an item: a document type may define it.
   void add_text(const Token& token) {
     std::uint32_t begin = token.begin;
     const std::string_view text = source_.substr(0, token.end);

@@ -152,7 +152,7 @@ class Aligner {
       float best = 0;
       for (const auto& [s, weight] : weights[t]) {
         const bool same_kind = (words_.source[s].punctuation == 0) == (words_.target[t].punctuation == 0);
-        // A word that many words attend to, such as a comma, says little about each of them.
+        // Many words attend to commas and the like, whose weights are therefore reduced.
         const float share = weight / std::sqrt(sums[s]);
         if (!same_kind || share <= best) continue;
         best = share;

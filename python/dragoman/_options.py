@@ -86,6 +86,8 @@ class TranslateOptions(SearchOptions, total=False):
         Every translation contains each of these texts as whole words. Beam search only.
     input_pieces, output_pieces
         Whether texts, or translations, are tokens separated by spaces.
+    markup
+        "html": the texts and their translations are fragments of HTML or XML. Otherwise "none".
     """
 
     source_language: str
@@ -94,6 +96,7 @@ class TranslateOptions(SearchOptions, total=False):
     constraints: Sequence[str]
     input_pieces: bool
     output_pieces: bool
+    markup: str
 
 
 class LearnOptions(TypedDict, total=False):

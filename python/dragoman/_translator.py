@@ -48,7 +48,7 @@ class Translation:
         return self.text
 
 
-def _split(options: TranslateOptions) -> tuple[str, str, str, str, list[str], bool, bool]:
+def _split(options: TranslateOptions) -> tuple[str, str, str, str, list[str], bool, bool, str]:
     """Return the search as JSON, and the options of the text in the order in which the extension takes them."""
     search: dict[str, Any] = dict(options)
     request = (
@@ -58,6 +58,7 @@ def _split(options: TranslateOptions) -> tuple[str, str, str, str, list[str], bo
         several(search.pop("constraints", ()), "constraints"),
         search.pop("input_pieces", False),
         search.pop("output_pieces", False),
+        search.pop("markup", "none"),
     )
     return (to_json(search), *request)
 
@@ -148,8 +149,8 @@ class Translator:
         text
             A text, or several.
         **options
-            `source_language`, `target_language`, `target_prefix`, `constraints`, `input_pieces`, `output_pieces` (see
-            `TranslateOptions`), and the options of the search.
+            `source_language`, `target_language`, `target_prefix`, `constraints`, `input_pieces`, `output_pieces`,
+            `markup` (see `TranslateOptions`), and the options of the search.
         """
         best: list[str] = [each[0][0] for each in self._translate(text, options)]
         return best[0] if isinstance(text, str) else best

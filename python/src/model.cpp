@@ -88,13 +88,14 @@ nb::list to_list(const std::vector<Translation>& translations) {
 
 Request to_request(const std::string& source_language, const std::string& target_language,
                    const std::string& target_prefix, const std::vector<std::string>& constraints, bool input_pieces,
-                   bool output_pieces) {
+                   bool output_pieces, const std::string& markup) {
   return {.source_language = source_language,
           .target_language = target_language,
           .target_prefix = target_prefix,
           .constraints = constraints,
           .input_pieces = input_pieces,
-          .output_pieces = output_pieces};
+          .output_pieces = output_pieces,
+          .markup = markup};
 }
 
 /// With so many bytes of unfinished texts, half of what a Translator admits, submit() does not wait.
@@ -109,12 +110,13 @@ struct Cancellation {
 Cancellation submit(const TranslatorHandle& self, const std::string& text, const std::string& search,
                     const std::string& source_language, const std::string& target_language,
                     const std::string& target_prefix, const std::vector<std::string>& constraints, bool input_pieces,
-                    bool output_pieces, const nb::object& done, const nb::object& on_partial) {
+                    bool output_pieces, const std::string& markup, const nb::object& done,
+                    const nb::object& on_partial) {
   const Translator& translator = self.get();
   const Search options = read_search(search);
   Cancellation cancellation;
   Request request =
-      to_request(source_language, target_language, target_prefix, constraints, input_pieces, output_pieces);
+      to_request(source_language, target_language, target_prefix, constraints, input_pieces, output_pieces, markup);
   request.stop = cancellation.stop.get_token();
   const SharedObject shared_partial(on_partial);
   if (!on_partial.is_none()) {
@@ -187,12 +189,12 @@ std::vector<std::string> to_texts(const nb::list& list) {
 nb::list translate_batch(const TranslatorHandle& self, const nb::list& list, const std::string& search,
                          const std::string& source_language, const std::string& target_language,
                          const std::string& target_prefix, const std::vector<std::string>& constraints,
-                         bool input_pieces, bool output_pieces) {
+                         bool input_pieces, bool output_pieces, const std::string& markup) {
   const Translator& translator = self.get();
   const std::vector<std::string> texts = to_texts(list);
   const Search options = read_search(search);
   Request request =
-      to_request(source_language, target_language, target_prefix, constraints, input_pieces, output_pieces);
+      to_request(source_language, target_language, target_prefix, constraints, input_pieces, output_pieces, markup);
   BlockingCall call;
   request.stop = call.stop();
   const auto translated = call.run([&] { return translator.translate_batch(texts, options, request); });
@@ -228,10 +230,10 @@ void add_model(nb::module_& module) {
            nb::arg("model"), nb::arg("search"), nb::arg("logits_processors"))
       .def("translate_batch", &translate_batch, nb::arg("texts"), nb::arg("search"), nb::arg("source_language"),
            nb::arg("target_language"), nb::arg("target_prefix"), nb::arg("constraints"), nb::arg("input_pieces"),
-           nb::arg("output_pieces"))
+           nb::arg("output_pieces"), nb::arg("markup"))
       .def("submit", &submit, nb::arg("text"), nb::arg("search"), nb::arg("source_language"),
            nb::arg("target_language"), nb::arg("target_prefix"), nb::arg("constraints"), nb::arg("input_pieces"),
-           nb::arg("output_pieces"), nb::arg("done"), nb::arg("on_partial").none());
+           nb::arg("output_pieces"), nb::arg("markup"), nb::arg("done"), nb::arg("on_partial").none());
   module.def("submit_may_wait", [] { return unfinished().bytes() >= kSurelyRoom; });
   module.def("after_fork", [] {
     note_fork();

@@ -125,6 +125,8 @@ struct Request {
   bool input_pieces = false;
   /// Whether translations are returned as tokens of the target tokenizer, separated by spaces.
   bool output_pieces = false;
+  /// "none", or "html": the text and its translation are fragments of HTML. docs/guides/markup.md explains the rules.
+  std::string markup = "none";
   /// A stop request ends the translation with Error{kInterrupted}.
   std::stop_token stop{};
   /// Called by a worker thread whenever a longer prefix of the translation is final, with that whole prefix. The

@@ -32,6 +32,7 @@ class Translate final : public Command {
            "dragoman translate --model models/de-en news.de --output news.en --resume\n"
            "dragoman translate --model models/de-en parts/*.de --output news.en --shard 2/8\n"
            "dragoman translate --model models/de-en --decoder greedy --stream\n"
+           "dragoman translate --model models/de-en page.html --markup html --split de --output page.en.html\n"
            "dragoman translate --model models/de-en news.de.pieces --input-pieces --output-pieces\n";
   }
 
@@ -52,6 +53,7 @@ class Translate final : public Command {
                         "text, or jsonl with the scores, tokens and alternatives of each line");
     translate_.add_as("input-pieces", "input_pieces", files);
     translate_.add_as("output-pieces", "output_pieces", files);
+    translate_.add_as("markup", "markup", files);
     files.add_options()(
         "split", po::value(&split_)->value_name("LOCALE"),
         "split the text into sentences by the rules of a language (de, en, ...), and translate each one separately");
@@ -161,14 +163,15 @@ class Translate final : public Command {
     write["format"] = format_;
     core::Json stages = core::Json::array();
     stages.push_back({{"read", read_.settings()}});
-    if (!split_.empty()) stages.push_back({{"split", {{"locale", split_}}}});
+    if (!split_.empty())
+      stages.push_back({{"split", {{"locale", split_}, {"markup", translate_.settings()["markup"]}}}});
     stages.push_back({{"translate", std::move(translate)}});
     stages.push_back({{"write", std::move(write)}});
     return {{"stages", std::move(stages)}};
   }
 
   StageOptions read_{"read"};
-  StageOptions translate_{"translate", {"model", "details", "input_pieces", "output_pieces"}};
+  StageOptions translate_{"translate", {"model", "details", "input_pieces", "output_pieces", "markup"}};
   StageOptions write_{"write"};
   std::string format_;
   std::string split_;

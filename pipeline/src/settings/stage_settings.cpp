@@ -84,6 +84,10 @@ OptionTable<TranslateOptions> search_options_table() {
       .include(&Options::shortlist, shortlist_table());
 }
 
+std::vector<std::pair<std::string_view, Markup>> markups() {
+  return {{"none", Markup::kNone}, {"html", Markup::kHtml}};
+}
+
 OptionTable<TranslateOptions> text_options_table() {
   using Options = TranslateOptions;
   return OptionTable<Options>()
@@ -103,6 +107,8 @@ OptionTable<TranslateOptions> text_options_table() {
             "the input consists of pieces of the source tokenizer, separated by spaces, as `encode` writes them")
       .flag("output_pieces", &Options::output_pieces,
             "write pieces of the target tokenizer, separated by spaces, as `decode` reads them")
+      .choice("markup", &Options::markup, markups(), "FORMAT",
+              "html: the text is a fragment of HTML or XML, whose tags are kept and whose text is translated")
       .group("Results")
       .flag("details", &Options::details, "also return scores, tokens and alternatives")
       .include(&Options::attention, attention_table());
@@ -212,8 +218,11 @@ const OptionTable<WriteSettings>& write_table() {
 }
 
 const OptionTable<SplitSettings>& split_table() {
-  static const auto table = OptionTable<SplitSettings>().text("locale", &SplitSettings::locale, "LOCALE",
-                                                              "language of the text (de, en, ...)");
+  static const auto table =
+      OptionTable<SplitSettings>()
+          .text("locale", &SplitSettings::locale, "LOCALE", "language of the text (de, en, ...)")
+          .choice("markup", &SplitSettings::markup, markups(), "FORMAT",
+                  "html: find sentences in the text of HTML or XML, for `translate` with the same markup");
   return table;
 }
 

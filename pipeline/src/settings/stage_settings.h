@@ -41,6 +41,7 @@ const core::OptionTable<WriteSettings>& write_table();
 
 struct SplitSettings {
   std::string locale = "en";
+  Markup markup = Markup::kNone;
 };
 const core::OptionTable<SplitSettings>& split_table();
 

@@ -54,11 +54,14 @@ TranslateStageOptions prepare_translate_options(TranslateSettings settings, cons
   try {
     searched = translate.checked_search(model_defaults);
     require_text_for(searched, translate.input_pieces, translate.output_pieces);
+    require_possible_markup(translate.markup, translate.input_pieces, translate.output_pieces, translate.attention);
   } catch (const core::Error& error) {
     core::fail_within(options.where(), error, core::ErrorCode::kBadInput);
   }
   options.check(!translate.attention.kind || settings.ensemble.models.empty(), "attention",
                 "shows one model and not several; leave it or `ensemble` out");
+  options.check(translate.markup == Markup::kNone || settings.ensemble.models.empty(), "markup",
+                "places tags by the attention of one model and not of several; leave it or `ensemble` out");
   check(translate.attention, options);
   for (std::string& text : read_suppress_file(settings.suppress_file)) translate.suppress.push_back(std::move(text));
   options.check(translate.unknown_dictionary.empty() || searched.replace_unknown, "unknown_dictionary",

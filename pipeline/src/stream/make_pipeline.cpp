@@ -196,6 +196,8 @@ class Builder {
     const TranslateOptions& translate = stage.translate;
     options.check(!translate.input_pieces || !marks_sentences_, "input_pieces",
                   "`split` finds sentences in text and not in pieces; leave one of them out");
+    options.check(!marks_sentences_ || translate.markup == splits_markup_, "markup",
+                  "must be the same for `split` and `translate`");
     marks_sentences_ = false;
     if (stage.model.threads == 0) stage.model.threads = threads_;
     const tensor::Device device = stage.model.device.resolve(*host_);
@@ -216,10 +218,11 @@ class Builder {
   }
 
   void add_split(core::OptionReader& options) {
-    const std::string locale = read_settings(options, split_table()).locale;
+    const SplitSettings settings = read_settings(options, split_table());
     try {
-      pipeline_.add(std::make_unique<SplitStage>(locale));
+      pipeline_.add(std::make_unique<SplitStage>(settings.locale, settings.markup));
       marks_sentences_ = true;
+      splits_markup_ = settings.markup;
     } catch (const core::Error& error) {
       core::fail(error.code(), "{}: locale: {}", options.where(), error.what());
     }
@@ -261,6 +264,7 @@ class Builder {
   bool makes_details_ = false;
   bool shows_attention_ = false;
   bool marks_sentences_ = false;  ///< `split` has marked the sentences of the text
+  Markup splits_markup_ = Markup::kNone;
   bool any_plugin_ = false;
   JobIdentity identity_;
   const Json* settings_ = nullptr;  ///< settings of the stage that is being added

@@ -12,8 +12,8 @@ namespace dragoman::pipeline {
 namespace {
 
 /// The abbreviations of a language, without their last full stop. The lists follow CLDR's segmentation suppressions and
-/// the lists of abbreviations in Wiktionary, without those that are words, too, and without those that often end a
-/// sentence, such as `usw` and `etc`.
+/// the lists of abbreviations in Wiktionary, without entries that are also words, and without entries that often end
+/// a sentence, such as `usw` and `etc`.
 struct LanguageAbbreviations {
   std::string_view language;
   std::string_view always;          ///< separated by spaces

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <dragoman/markup/markup.h>
+#include <dragoman/pipeline/translate_service.h>
 #include <dragoman/pipeline_api/stage.h>
 
 namespace dragoman::pipeline {
@@ -14,16 +16,26 @@ namespace dragoman::pipeline {
 /// Marks the sentences of a record's text, so that `translate` translates each one separately.
 class SplitStage final : public MapStage {
  public:
-  explicit SplitStage(const std::string& locale) : locale_(locale) {
+  SplitStage(const std::string& locale, Markup markup) : locale_(locale), markup_(markup) {
     give_back(take());  // an unknown locale is an error now, not at the first line
   }
   void process(Record& record) const override {
     std::unique_ptr<SentenceSplitter> splitter = take();
-    record.sentences = splitter->split(record.text);
+    record.sentences = markup_ == Markup::kHtml ? split_html(*splitter, record.text) : splitter->split(record.text);
     give_back(std::move(splitter));
   }
 
  private:
+  /// Returns the sentences of all segments, as ranges of the HTML.
+  static std::vector<TextRange> split_html(SentenceSplitter& splitter, const std::string& html) {
+    const markup::Document document(html);
+    std::vector<TextRange> sentences;
+    for (std::size_t i = 0; i < document.segments().size(); ++i)
+      for (const TextRange& sentence : splitter.split(document.segments()[i].text))
+        sentences.push_back(document.range_in_source(i, sentence));
+    return sentences;
+  }
+
   /// Takes a splitter that no other thread uses meanwhile.
   std::unique_ptr<SentenceSplitter> take() const {
     const std::lock_guard lock(mutex_);
@@ -38,6 +50,7 @@ class SplitStage final : public MapStage {
   }
 
   std::string locale_;
+  Markup markup_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<SentenceSplitter>> free_;
 };

@@ -1,5 +1,6 @@
 #include "record_translator.h"
 
+#include "part_markup.h"
 #include "record_stream.h"
 #include "translation_work.h"
 
@@ -22,6 +23,7 @@ class RecordUnderWay {
         boundaries_(std::move(boundaries)),
         options_(std::move(options)),
         done_(std::move(done)) {
+    if (*options_.markup == Markup::kHtml) options_.on_partial = nullptr;
     const LineDemands demands = read_line_options(record, searches, options_);
     work_ = prepare_translation(model_, options_, demands, std::move(record));
     open_ = work_.parts.size();
@@ -41,7 +43,7 @@ class RecordUnderWay {
             .line = work_.record.line * 4096 + part % 4096,
             .search = options_.plan,
             .shortlist = model_.shortlist,
-            .inner = options_.attention->inner(),
+            .inner = work_.parts[part].has_tags ? alignment_request() : options_.attention->inner(),
             .stop = options_.stop,
             .on_partial = {}};
   }

@@ -51,6 +51,9 @@ class RecordTranslator {
 /// Error{kInvalidArgument} for a search that requires text where records are pieces.
 void require_text_for(const decoding::DecodingOptions& search, bool input_pieces, bool output_pieces);
 
+/// Error{kInvalidArgument} for markup together with options that it excludes.
+void require_possible_markup(Markup markup, bool input_pieces, bool output_pieces, const AttentionSettings& attention);
+
 /// Returns the options of records without options in their fields.
 RecordOptions record_options(const ModelView& model, const TranslateOptions& options);
 

@@ -288,14 +288,26 @@ void require_text_for(const decoding::DecodingOptions& search, bool input_pieces
   require(output_pieces, "output_pieces", "the translation is written as pieces");
 }
 
+void require_possible_markup(Markup markup, bool input_pieces, bool output_pieces, const AttentionSettings& attention) {
+  const auto require = [&](bool excluded, const char* key, const char* what) {
+    core::require_option(markup == Markup::kNone || !excluded, "markup", core::ErrorCode::kInvalidArgument,
+                         "markup: is about text, but {}; leave it or `{}` out", what, key);
+  };
+  require(input_pieces, "input_pieces", "the source is given as pieces");
+  require(output_pieces, "output_pieces", "the translation is written as pieces");
+  require(attention.kind.has_value(), "attention", "the attention of its parts places the tags");
+}
+
 RecordOptions record_options(const ModelView& model, const TranslateOptions& options) {
   require_possible(model, options);
+  require_possible_markup(options.markup, options.input_pieces, options.output_pieces, options.attention);
   require_text_for(options.resolved(model.search_defaults), options.input_pieces, options.output_pieces);
   return {.plan = options.plan(model),
           .mbr = options.mbr_ranking(model.search_defaults),
           .details = options.details,
           .input_pieces = options.input_pieces,
           .output_pieces = options.output_pieces,
+          .markup = options.markup,
           .attention = options.attention,
           .languages = options.languages,
           .target_prefix = options.target_prefix,

@@ -1,5 +1,6 @@
 #include "translation_work.h"
 
+#include "part_markup.h"
 #include "pipeline/glossary.h"
 #include "record_translator.h"
 #include "stream/result_fields.h"
@@ -46,11 +47,12 @@ class PartCutter {
       : model_(model), tags_(tags), keeps_text_(keeps_text), work_(work) {}
 
   void cut() {
-    const std::string_view text = work_.record.text;
+    const std::string_view text = work_.text();
     if (work_.record.failed() || core::is_blank(text)) return;
-    if (work_.record.sentences.empty()) return add_sentence({0, text.size()}, "");
+    const std::vector<TextRange> sentences = work_.document ? segment_sentences(work_) : work_.record.sentences;
+    if (sentences.empty()) return add_sentence({0, text.size()}, "");
     std::size_t done = 0;
-    for (const TextRange& range : work_.record.sentences) {
+    for (const TextRange& range : sentences) {
       add_sentence(range, text_between(text.substr(done, range.begin - done)));
       done = range.end;
     }
@@ -101,7 +103,7 @@ class PartCutter {
   }
 
   void add_sentence(const TextRange& range, std::string before) {
-    const std::string_view sentence = std::string_view(work_.record.text).substr(range.begin, range.end - range.begin);
+    const std::string_view sentence = std::string_view(work_.text()).substr(range.begin, range.end - range.begin);
     const nn::SequenceSpec spec = model_.spec();
     std::vector<TokenSegment> segments = segments_of(sentence, spec);
     work_.split_for_length = work_.split_for_length || segments.size() > 1;
@@ -109,6 +111,7 @@ class PartCutter {
       TranslationPart part{.before = std::exchange(before, std::string(1, ' ')),
                            .source = tagged_source(std::move(segment.ids), spec, tags_),
                            .text = {range.begin + segment.text.begin, range.begin + segment.text.end}};
+      if (work_.document) part.has_tags = has_tags_within(work_, part.text);
       if (keeps_text_) part.source_text = source_text_of(sentence, segment, tags_);
       work_.parts.push_back(std::move(part));
     }
@@ -154,7 +157,7 @@ void add_constraints(const ModelView& model, const RecordOptions& options, const
     const bool any_terms = options.glossary != nullptr || !demands.constraints.empty();
     std::string source;
     if (any_terms)
-      source = one_part ? work.record.text : work.record.text.substr(part.text.begin, part.text.end - part.text.begin);
+      source = one_part ? work.text() : work.text().substr(part.text.begin, part.text.end - part.text.begin);
     if (any_terms && model.source_pieces != nullptr) source = model.source_pieces->decode(source);
     for (const LineConstraint& constraint : demands.constraints) {
       core::require(one_part || constraint.source, core::ErrorCode::kBadInput,
@@ -263,7 +266,7 @@ Json details_of(const ModelView& model, const RecordOptions& options, const Tran
 /// All translations of the whole text; see Translation::parts for a text in several parts.
 std::vector<Translation> translations_of(const ModelView& model, const RecordOptions& options,
                                          const TranslationWork& work) {
-  if (work.parts.size() == 1) {
+  if (work.parts.size() == 1 && !work.document) {
     std::vector<Translation> translations = translations_of(model, options, work.parts.front());
     for (Translation& translation : translations)
       translation.text = work.parts.front().before + translation.text + work.after;
@@ -335,10 +338,13 @@ TranslationWork prepare_translation(const ModelView& model, const RecordOptions&
   if (work.record.failed()) return work;
   try {
     require_text_for(options.plan->options(), model.source_pieces != nullptr, model.target_pieces != nullptr);
+    require_possible_markup(*options.markup, model.source_pieces != nullptr, model.target_pieces != nullptr,
+                            *options.attention);
     // If the model has no table of languages, the languages of a line are ignored.
     const formats::SequenceTags tags =
         model.tags(model.languages != nullptr ? demands.languages : options.languages.value_or(LanguagePair{}));
-    PartCutter(model, tags, options.plan->options().replace_unknown, work).cut();
+    if (*options.markup == Markup::kHtml) read_markup(work);
+    PartCutter(model, tags, options.plan->options().replace_unknown || work.document, work).cut();
     add_demands(model, tags, options, demands, work);
   } catch (const core::Error& error) {
     work.record.mark_failed(error.what());
@@ -360,6 +366,7 @@ void finish_part(const ModelView& model, const RecordOptions& options, engine::T
   for (const std::int32_t constraint : best.unmet)
     part.lacking.push_back(part.terms[static_cast<std::size_t>(constraint)]);
   part.translation = written_hypothesis(model, options, part, best);
+  if (part.has_tags) part.links = links_of(model, part, best.tokens, result.inner.attention);
   if (*options.details || options.on_translations) {
     part.hypotheses = std::move(hypotheses);
   } else {
@@ -379,12 +386,10 @@ std::size_t finish_translation(const ModelView& model, const RecordOptions& opti
     cut += part.stopped_by == StoppedBy::kLength ? 1 : 0;
   }
   const std::string source = std::exchange(work.record.text, {});
-  for (TranslationPart& part : work.parts) {
-    work.record.text.append(part.before).append(part.translation);
-    if (!*options.details) part.translation = {};
-  }
+  work.record.text = joined(work);
+  if (!*options.details)
+    for (TranslationPart& part : work.parts) part.translation = {};
   write_attention(options, work);
-  work.record.text += work.after;
   work.record.sentences.clear();
   if (options.on_translations) options.on_translations(translations_of(model, options, work));
   if (*options.details) add_details(model, options, work, source);

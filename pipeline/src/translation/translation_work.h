@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <dragoman/decoding/hypothesis.h>
+#include <dragoman/markup/markup.h>
 #include <dragoman/pipeline/translate_service.h>
 
 namespace dragoman::pipeline {
@@ -29,15 +30,26 @@ struct TranslationPart {
   std::string translation{};
   decoding::StoppedBy stopped_by = decoding::StoppedBy::kEnd;
   std::optional<SentenceAttention> attention{};  ///< if requested, until it is written
+  /// Whether tags are within the text, so that the translation must be aligned with it. The links have positions within
+  /// the part.
+  bool has_tags = false;
+  std::vector<markup::Link> links{};
 };
 
 /// A record that is being translated.
 struct TranslationWork {
   Record record;
+  /// The record's text, if it has markup. Parts are then ranges of `plain`: all its segments, each on a line.
+  std::optional<markup::Document> document{};
+  std::string plain{};
+  std::vector<std::size_t> segments{};  ///< where each segment begins
   std::vector<TranslationPart> parts;
   std::string after;  ///< text after the last part
   bool split_for_length = false;
   bool has_unknown_pieces = false;  ///< a line of pieces with words outside the source vocabulary
+
+  /// Returns the text that the parts are ranges of.
+  const std::string& text() const { return document ? plain : record.text; }
 };
 
 /// Cuts the record's text into parts. The record fails if it has a requirement that cannot be met.

@@ -58,6 +58,7 @@ struct Translator::Impl {
     if (!options.details) options.details = usual.details;
     if (!options.input_pieces) options.input_pieces = usual.input_pieces;
     if (!options.output_pieces) options.output_pieces = usual.output_pieces;
+    if (!options.markup) options.markup = usual.markup;
     if (!options.attention) options.attention = usual.attention;
     if (!options.ignore_line_options) options.ignore_line_options = usual.ignore_line_options;
     if (!options.languages) options.languages = usual.languages;

@@ -23,8 +23,8 @@ struct Segment {
   bool has_tags_within(const core::TextRange& range) const;
 };
 
-/// A share of a stretch of the translation that comes from a stretch of the source, in bytes of both texts. Usually each
-/// stretch is a token, and the weight is attention.
+/// A share of a stretch of the translation that comes from a stretch of the source, in bytes of both texts. Usually
+/// each stretch is a token, and the weight is attention.
 struct Link {
   std::uint32_t source_begin = 0;
   std::uint32_t source_end = 0;
@@ -39,8 +39,8 @@ struct TranslatedSegment {
   std::vector<Link> links{};
 };
 
-/// A fragment of HTML, or of XML with inline tags, that can be translated. It never fails for malformed markup. Tags and
-/// everything else that is not translated keep their bytes. Thread-safe after construction.
+/// A fragment of HTML, or of XML with inline tags, that can be translated. It never fails for malformed markup. Tags
+/// and everything else that is not translated keep their bytes. Thread-safe after construction.
 ///
 ///     const markup::Document document("<p><b>Ein Hund</b> läuft.</p>");
 ///     // document.segments().front().text is "Ein Hund läuft."
@@ -63,8 +63,8 @@ class Document {
 
   /// Returns the positions in the source of a range of segment `number`.
   core::TextRange range_in_source(std::size_t number, const core::TextRange& range) const;
-  /// Cuts segment `number` into sentences by ranges of the source, which range_in_source() has returned. Ranges of other
-  /// segments have no effect. Without a range in this segment, the segment is one sentence.
+  /// Cuts segment `number` into sentences by ranges of the source, which range_in_source() has returned. Ranges of
+  /// other segments have no effect. Without a range in this segment, the segment is one sentence.
   std::vector<core::TextRange> sentences(std::size_t number, std::span<const core::TextRange> ranges) const;
 
   /// Returns the document with these translations of its segments. Each tag of the source occurs once, and elements are

@@ -37,6 +37,14 @@ struct ShortlistSettings {
   decoding::ShortlistLimits limits{};
 };
 
+/// The markup language of texts.
+enum class Markup : std::uint8_t {
+  kNone,  ///< nothing: they are text
+  /// The text and its translation are fragments of HTML, or of XML with inline tags. docs/guides/markup.md lists what
+  /// is translated and what is copied.
+  kHtml,
+};
+
 /// How texts are translated. Settings that `search` and `shortlist` leave unset come from the model folder, otherwise
 /// from the program's defaults.
 struct TranslateOptions {
@@ -53,6 +61,9 @@ struct TranslateOptions {
   /// Whether translations, including alternatives, are pieces of the target tokenizer, separated by spaces: the tokens
   /// of the hypothesis, including its prefix. Not together with search.replace_unknown.
   bool output_pieces = false;
+  /// With kHtml, Record::sentences are ranges of the HTML, as `split` with the same markup marks them. Not together
+  /// with pieces or `attention`.
+  Markup markup = Markup::kNone;
   /// The attention of the best translations, computed in a separate pass. It is stored in Record::fields with
   /// `details`, and in files.
   AttentionSettings attention{};
@@ -140,6 +151,9 @@ struct RecordOptions {
   /// As in TranslateOptions.
   std::optional<bool> input_pieces{};
   std::optional<bool> output_pieces{};
+  /// With kHtml, on_partial is not called, and on_sentence gets text without tags. on_translations gets one
+  /// translation, whose `parts` are texts without tags.
+  std::optional<Markup> markup{};
   /// Not with `mbr`: it shows the hypothesis that the search ranks first.
   std::optional<AttentionSettings> attention{};
   std::optional<LanguagePair> languages{};
