@@ -58,11 +58,10 @@ void Job::stop() noexcept {
 bool Job::open_item(std::size_t index) {
   Item& item = items_[index];
   const std::string& text = request_.texts[index];
-  const bool html = request_.format == TextFormat::kHtml;
   try {
     item.source = request_.source;
     if (item.source.empty()) {
-      const LanguageGuess guess = setting_.guess_source(html ? without_tags(text) : text, request_.target);
+      const LanguageGuess guess = setting_.guess_source(is_html() ? without_tags(text) : text, request_.target);
       item.source = guess.language;
       result_.texts[index].detected = guess;
     }
@@ -82,10 +81,17 @@ bool Job::open_item(std::size_t index) {
     close_item(index);
     return false;
   }
-  auto& splitter = splitters_[item.source];
-  if (splitter == nullptr) splitter = make_splitter(item.source);
-  item.cutter.emplace(std::move(request_.texts[index]), !html, !has_no_spaces(request_.target), splitter);
+  // HTML is one record, whose sentences the translator keeps together with their tags.
+  splitter(item.source);
+  item.cutter.emplace(std::move(request_.texts[index]), !is_html(), !has_no_spaces(request_.target),
+                      splitters_.at(item.source));
   return true;
+}
+
+pipeline::SentenceSplitter& Job::splitter(const std::string& language) {
+  auto& splitter = splitters_[language];
+  if (splitter == nullptr) splitter = make_splitter(language);
+  return *splitter;
 }
 
 std::optional<Job::Place> Job::cut_sentence() {
@@ -162,6 +168,7 @@ pipeline::RecordOptions Job::record_options(const Place& place, const Leg& leg, 
   pipeline::RecordOptions options;
   options.languages = leg.languages;
   options.stop = ended_.get_token();
+  if (is_html()) options.markup = pipeline::Markup::kHtml;
   if (!is_last) return options;
   options.search = completed_search(setting_.search, request_, leg.strategy, leg.beam_size);
   options.glossary = request_.glossary;
@@ -188,7 +195,10 @@ void Job::submit(const Place& place) {
   const std::vector<Leg>& legs = items_[place.item].legs;
   const Leg& leg = legs[number];
   const bool is_last = number + 1 == legs.size();
-  core::keep_on_one_line(record.text);
+  if (is_html())
+    record.sentences = html_sentences(record.text, splitter(leg.source));
+  else
+    core::keep_on_one_line(record.text);
   if (is_last) record.fields = sentence_fields(request_, place.sentence == 0);
   auto& session = sessions_[leg.translator];
   if (session == nullptr) session = std::make_unique<pipeline::Translator::Session>(*leg.translator);

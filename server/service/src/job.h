@@ -89,6 +89,8 @@ class Job {
 
   /// Prepares the next text. Returns false if it is complete or failed.
   bool open_item(std::size_t index);
+  pipeline::SentenceSplitter& splitter(const std::string& language);
+  bool is_html() const noexcept { return request_.format == TextFormat::kHtml; }
   std::optional<Place> next_sentence();
   std::optional<Place> cut_sentence();
   void submit(const Place& place);

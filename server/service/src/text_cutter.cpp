@@ -6,6 +6,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/core/white_space.h>
+#include <dragoman/markup/markup.h>
 
 namespace dragoman::server {
 namespace {
@@ -28,6 +29,15 @@ std::shared_ptr<pipeline::SentenceSplitter> make_splitter(const std::string& lan
   } catch (const core::Error&) {
     return std::make_shared<pipeline::SentenceSplitter>("en");
   }
+}
+
+std::vector<core::TextRange> html_sentences(const std::string& html, pipeline::SentenceSplitter& splitter) {
+  const markup::Document document(html);
+  std::vector<core::TextRange> ranges;
+  for (std::size_t i = 0; i < document.segments().size(); ++i)
+    for (const core::TextRange& range : splitter.split(document.segments()[i].text))
+      ranges.push_back(document.range_in_source(i, range));
+  return ranges;
 }
 
 TextCutter::TextCutter(std::string text, bool cut, bool spaced, std::shared_ptr<pipeline::SentenceSplitter> splitter)

@@ -8,6 +8,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include <dragoman/core/text_range.h>
 
 namespace dragoman::server {
 
@@ -19,6 +22,9 @@ struct Segment {
 
 /// Returns a splitter for a language, for use by one thread. A language that ICU does not know has the rules of English.
 std::shared_ptr<pipeline::SentenceSplitter> make_splitter(const std::string& language);
+
+/// Returns the sentences of a fragment of HTML, as ranges of the fragment.
+std::vector<core::TextRange> html_sentences(const std::string& html, pipeline::SentenceSplitter& splitter);
 
 /// Cuts a text into sentences, line by line as they are requested, so that a long text does not hold up others. White
 /// space between them is kept. One thread at a time.

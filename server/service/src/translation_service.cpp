@@ -110,7 +110,6 @@ void TranslationService::translate(TranslateRequest request, Done done) {
   if (!request.source.empty()) require_language(request.source);
   require_language(request.target);
   if (!request.source.empty()) models->route(request.source, request.target);
-  core::require(request.format == TextFormat::kText || translates_html(), core::ErrorCode::kUnsupported, "html format is not supported");
   core::require(request.alternatives >= 0 && request.alternatives < impl_->options.max_hypotheses,
                 core::ErrorCode::kBadInput, "{} alternatives; a request may have at most {}", request.alternatives,
                 impl_->options.max_hypotheses - 1);
@@ -154,10 +153,6 @@ std::string TranslationService::language_name(const std::string& code) {
 
 std::vector<ModelInfo> TranslationService::models() const {
   return impl_->current()->models();
-}
-
-bool TranslationService::translates_html() noexcept {
-  return false;
 }
 
 std::vector<LanguageGuess> TranslationService::detect(std::string_view text, std::size_t most) const {

@@ -35,7 +35,7 @@ TEST_F(DeepLTest, ErrorsAreMessages) {
   EXPECT_EQ(problem({{"text", "a"}, {"target_lang", "XX"}}), "Value for 'target_lang' not supported.");
   EXPECT_EQ(problem({{"text", "a"}, {"target_lang", "EN"}, {"source_lang", "XX"}}), "Value for 'source_lang' not supported.");
   EXPECT_THAT(problem({{"text", "a"}, {"target_lang", "EN"}, {"formality", "more"}}), HasSubstr("formality"));
-  EXPECT_EQ(problem({{"text", "a"}, {"target_lang", "EN"}, {"tag_handling", "xml"}}), "Value for 'tag_handling' not supported.");
+  EXPECT_EQ(problem({{"text", "a"}, {"target_lang", "EN"}, {"tag_handling", "pdf"}}), "Value for 'tag_handling' not supported.");
   EXPECT_EQ(post("/v2/translate", "{", kJson).status, 400);
   const auto* route = router_.find("POST", "/v2/translate").route;
   http::Request request;

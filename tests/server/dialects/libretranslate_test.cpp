@@ -171,6 +171,16 @@ TEST_F(LibreTranslateTest, AFileIsTranslatedAndFetched) {
   expect_error(upload("a.txt", "x"), 403, "Files translation are disabled on this server.");
 }
 
+TEST_F(LibreTranslateTest, HtmlKeepsItsTags) {
+  const Json body = json_of(post_json("/translate", {{"q", std::string("<p>") + kDog + "</p>"},
+                                                     {"source", "de"},
+                                                     {"target", "en"},
+                                                     {"format", "html"},
+                                                     {"alternatives", 2}}));
+  EXPECT_EQ(body["translatedText"], "<p>" + of_library(kDog) + "</p>");
+  EXPECT_EQ(body["alternatives"], Json::array());
+}
+
 TEST_F(LibreTranslateTest, AGlossaryOfTheRequestIsMet) {
   const Json body{{"q", kDog}, {"source", "de"}, {"target", "en"}};
   Json list = body;

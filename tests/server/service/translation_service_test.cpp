@@ -213,6 +213,22 @@ TEST_F(TranslationServiceTest, PartsOfATextAreItsBeginning) {
   EXPECT_GT(calls, 10) << "greedy search decides token by token";
 }
 
+TEST_F(TranslationServiceTest, TagsOfHtmlStayWithTheirWords) {
+  TranslationService service(options());
+  TranslateRequest asked =
+      request({"<p>" + kDog + " " + kMan + "</p>\n<ul><li title=\"" + kMan + "\">" + kDog + "</li></ul><code>x</code>"});
+  asked.format = TextFormat::kHtml;
+  EXPECT_EQ(wait_for(service, asked).texts.front().text,
+            "<p>" + of_library(kDog) + " " + of_library(kMan) + "</p>\n<ul><li title=\"" + of_library(kMan) + "\">" +
+                of_library(kDog) + "</li></ul><code>x</code>");
+  asked.texts = {"<b>Ein Hund</b> läuft über das <i>Gras</i>.", "a < b"};
+  std::string told;
+  asked.on_partial = [&](const PartialText& partial) { told += partial.text == 0 ? partial.more : ""; };
+  const TranslateResult result = wait_for(service, asked);
+  EXPECT_EQ(result.texts[0].text, "<b>A dog</b> runs across the <i>grass</i>.");
+  EXPECT_EQ(told, result.texts[0].text);
+}
+
 TEST_F(TranslationServiceTest, ALargeRequestDoesNotDelayASmallOne) {
   TranslationService service(options());
   std::atomic<int> texts_done = 0;

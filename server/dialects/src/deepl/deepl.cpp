@@ -125,9 +125,9 @@ void DeepL::translate(http::Request& request, http::Reply& reply) {
   translate.source = source.empty() ? "auto" : find_language(source, "source_lang");
   translate.target = find_language(target, "target_lang");
   const std::string tags = parameters.text("tag_handling");
-  if (!tags.empty() && !(tags == "html" && service_.translates_html()))
+  if (!tags.empty() && tags != "html" && tags != "xml")
     throw BadRequest("Value for 'tag_handling' not supported.");
-  if (tags == "html") translate.format = TextFormat::kHtml;
+  if (!tags.empty()) translate.format = TextFormat::kHtml;  // which includes XML with inline tags
   const std::string formality = parameters.text("formality");
   if (formality == "more" || formality == "less")
     throw BadRequest("'formality' is not supported for given 'target_lang'.");

@@ -216,7 +216,7 @@ void LibreTranslate::translate_file(http::Request& request, http::Reply& reply) 
   if (file->name.empty()) throw BadRequest("Invalid request: empty file");
   const std::string name = lower_case(file->name);
   const bool html = name.ends_with(".html") || name.ends_with(".htm");
-  if (!name.ends_with(".txt") && !(html && service_.translates_html()))
+  if (!name.ends_with(".txt") && !html)
     throw BadRequest("Invalid request: file format not supported");
   TranslateRequest translate;
   std::string_view content = file->content;
@@ -277,9 +277,7 @@ void LibreTranslate::settings(http::Reply& reply) const {
   const auto named = [](const std::string& code) {
     return Json{{"code", to_libretranslate_code(code)}, {"name", TranslationService::language_name(code)}};
   };
-  Json formats = Json::array();
-  if (options_.translates_files) formats.push_back(".txt");
-  if (options_.translates_files && service_.translates_html()) formats.push_back(".html");
+  const Json formats = options_.translates_files ? Json{".txt", ".html", ".htm"} : Json::array();
   const auto limit = static_cast<std::int64_t>(options_.character_limit);
   reply.send(json_answer(
       {{"apiKeys", options_.has_keys},

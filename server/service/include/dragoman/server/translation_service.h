@@ -71,7 +71,12 @@ class Busy final : public std::runtime_error {
   std::chrono::seconds retry_after_;
 };
 
-enum class TextFormat : std::uint8_t { kText, kHtml };
+enum class TextFormat : std::uint8_t {
+  kText,
+  /// A text is a fragment of HTML. Its tags stay with the translations of their words (docs/guides/markup.md). It is
+  /// shown by on_partial when it is complete, and has no alternatives.
+  kHtml,
+};
 
 /// A term of the source language, and the texts that may translate it.
 struct GlossaryTerm {
@@ -214,8 +219,6 @@ class TranslationService {
   /// Returns the name of a language in English; its code if it has none.
   static std::string language_name(const std::string& code);
   std::vector<ModelInfo> models() const;
-  /// Returns whether TextFormat::kHtml is supported.
-  static bool translates_html() noexcept;
 
   /// Returns the most probable languages of the text, best first, by offered codes where there are such.
   std::vector<LanguageGuess> detect(std::string_view text, std::size_t most) const;
