@@ -120,8 +120,8 @@ class Job {
 
   mutable std::mutex mutex_;  ///< guards what follows
   std::vector<Item> items_;
-  std::deque<Place> again_;             ///< sentences with another leg to go
-  std::deque<std::size_t> complete_;    ///< texts to pass on
+  std::deque<Place> again_;           ///< sentences with another leg to go
+  std::deque<std::size_t> complete_;  ///< texts to pass on
   std::size_t in_flight_ = 0;
   bool stopped_ = false;
 

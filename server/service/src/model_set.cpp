@@ -57,8 +57,8 @@ ServedModel parse_served_model(const std::string& word) {
   }
   const std::size_t colon = pair.find(':');
   const std::size_t between = colon != std::string::npos ? colon : pair.find('-');
-  const bool one = between != std::string::npos && pair.find(colon != std::string::npos ? ':' : '-', between + 1) ==
-                                                       std::string::npos;
+  const bool one = between != std::string::npos &&
+                   pair.find(colon != std::string::npos ? ':' : '-', between + 1) == std::string::npos;
   core::require(one, core::ErrorCode::kInvalidArgument,
                 "the language pair {} must be two codes with a hyphen between them, or a colon if a code has a hyphen: "
                 "de-en=FOLDER, zh-Hans:en=FOLDER",
@@ -150,8 +150,9 @@ bool ModelSet::offers(const std::string& source, const std::string& target) cons
 }
 
 std::vector<Leg> ModelSet::route(const std::string& source, const std::string& target) const {
-  core::require(offers(source, target), core::ErrorCode::kUnsupported, "{} ({}) is not available as a target language from {} ({})",
-                language_name(target), target, language_name(source), source);
+  core::require(offers(source, target), core::ErrorCode::kUnsupported,
+                "{} ({}) is not available as a target language from {} ({})", language_name(target), target,
+                language_name(source), source);
   if (source == target) return {};
   if (const auto direct = leg(source, target)) return {*direct};
   return {*leg(source, pivot_), *leg(pivot_, target)};

@@ -50,8 +50,8 @@ class TextCutter {
   bool cut_;
   bool spaced_;
   std::shared_ptr<pipeline::SentenceSplitter> splitter_;
-  std::size_t at_ = 0;   ///< of the next line
-  std::string before_;   ///< of the next sentence
+  std::size_t at_ = 0;  ///< of the next line
+  std::string before_;  ///< of the next sentence
   std::deque<Segment> ready_;
 };
 

@@ -12,9 +12,10 @@ using ::testing::HasSubstr;
 class DeepLTest : public Served {};
 
 TEST_F(DeepLTest, TextsAreTranslated) {
-  const Json answer = json_of(post_json(
-      "/v2/translate",
-      {{"text", {kDog, "A dog."}}, {"target_lang", "EN-US"}, {"show_billed_characters", true}, {"split_sentences", "1"}}));
+  const Json answer = json_of(post_json("/v2/translate", {{"text", {kDog, "A dog."}},
+                                                          {"target_lang", "EN-US"},
+                                                          {"show_billed_characters", true},
+                                                          {"split_sentences", "1"}}));
   ASSERT_EQ(answer["translations"].size(), 2u) << answer;
   EXPECT_EQ(answer["translations"][0],
             (Json{{"detected_source_language", "DE"}, {"text", of_library(kDog)}, {"billed_characters", 29}}));
@@ -33,15 +34,18 @@ TEST_F(DeepLTest, ErrorsAreMessages) {
   EXPECT_EQ(problem({{"target_lang", "EN"}}), "Parameter 'text' not specified.");
   EXPECT_EQ(problem({{"text", "a"}}), "Parameter 'target_lang' not specified.");
   EXPECT_EQ(problem({{"text", "a"}, {"target_lang", "XX"}}), "Value for 'target_lang' not supported.");
-  EXPECT_EQ(problem({{"text", "a"}, {"target_lang", "EN"}, {"source_lang", "XX"}}), "Value for 'source_lang' not supported.");
+  EXPECT_EQ(problem({{"text", "a"}, {"target_lang", "EN"}, {"source_lang", "XX"}}),
+            "Value for 'source_lang' not supported.");
   EXPECT_THAT(problem({{"text", "a"}, {"target_lang", "EN"}, {"formality", "more"}}), HasSubstr("formality"));
-  EXPECT_EQ(problem({{"text", "a"}, {"target_lang", "EN"}, {"tag_handling", "pdf"}}), "Value for 'tag_handling' not supported.");
+  EXPECT_EQ(problem({{"text", "a"}, {"target_lang", "EN"}, {"tag_handling", "pdf"}}),
+            "Value for 'tag_handling' not supported.");
   EXPECT_EQ(post("/v2/translate", "{", kJson).status, 400);
   const auto* route = router_.find("POST", "/v2/translate").route;
   http::Request request;
   request.headers.set("Authorization", "DeepL-Auth-Key k:fx");
   EXPECT_EQ(route->find_key(request), "k:fx");
-  EXPECT_EQ(route->refuse({}, {.cause = http::Refusal::Cause::kMissingKey, .status = 401, .reason = "key"}).status, 403);
+  EXPECT_EQ(route->refuse({}, {.cause = http::Refusal::Cause::kMissingKey, .status = 401, .reason = "key"}).status,
+            403);
 }
 
 TEST_F(DeepLTest, LanguagesHaveDeepLsCodes) {
@@ -67,7 +71,8 @@ TEST_F(DeepLTest, AGlossaryIsMadeUsedShownAndDeleted) {
   EXPECT_THAT(glossary["creation_time"].get<std::string>(), ::testing::MatchesRegex("....-..-..T..:..:...000Z"));
   const auto id = glossary["glossary_id"].get<std::string>();
   const Json body{{"text", {kDog}}, {"source_lang", "DE"}, {"target_lang", "EN-GB"}, {"glossary_id", id}};
-  EXPECT_THAT(json_of(post_json("/v2/translate", body))["translations"][0]["text"].get<std::string>(), HasSubstr("poodle"));
+  EXPECT_THAT(json_of(post_json("/v2/translate", body))["translations"][0]["text"].get<std::string>(),
+              HasSubstr("poodle"));
   EXPECT_EQ(json_of(get("/v2/glossaries"))["glossaries"], Json::array({glossary}));
   EXPECT_EQ(json_of(get("/v2/glossaries/" + id)), glossary);
   EXPECT_EQ(get("/v2/glossaries/" + id + "/entries").body, "Hund\tpoodle\nKatze\tlion");
@@ -87,7 +92,8 @@ TEST(ParseEntries, ReadsTabsAndCommas) {
   EXPECT_EQ(parse_entries("a, b\tc \"d\"\r\n\ne\t f\n", "tsv"), expected);
   EXPECT_EQ(parse_entries("\"a, b\",\"c \"\"d\"\"\",DE,EN\ne,f", "csv"), expected);
   EXPECT_EQ(to_tsv(expected), "a, b\tc \"d\"\ne\tf");
-  for (const char* bad : {"", "a", "a\tb\tc", "a\t", "a\tb\na\tc"}) EXPECT_THROW(parse_entries(bad, "tsv"), BadRequest) << bad;
+  for (const char* bad : {"", "a", "a\tb\tc", "a\t", "a\tb\na\tc"})
+    EXPECT_THROW(parse_entries(bad, "tsv"), BadRequest) << bad;
   EXPECT_THROW(parse_entries("\"a,b", "csv"), BadRequest);
   EXPECT_THROW(parse_entries("a\tb", "xml"), BadRequest);
 }
@@ -106,7 +112,8 @@ class ExtensionsTest : public Served {};
 TEST_F(ExtensionsTest, ImmersiveTranslateIsAnswered) {
   EXPECT_EQ(json_of(post_json("/imme", {{"source_lang", "auto"}, {"target_lang", "en"}, {"text_list", {kDog, ""}}})),
             (Json{{"translations",
-                   {{{"detected_source_lang", "de"}, {"text", of_library(kDog)}}, {{"detected_source_lang", "de"}, {"text", ""}}}}}));
+                   {{{"detected_source_lang", "de"}, {"text", of_library(kDog)}},
+                    {{"detected_source_lang", "de"}, {"text", ""}}}}}));
   EXPECT_EQ(post_json("/imme", {{"text_list", {kDog}}}).status, 400);
 }
 

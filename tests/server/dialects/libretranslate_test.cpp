@@ -1,6 +1,5 @@
-#include "served.h"
-
 #include "libretranslate/libretranslate_text.h"
+#include "served.h"
 
 #include <gmock/gmock.h>
 
@@ -49,22 +48,23 @@ TEST_F(LibreTranslateTest, ListsAreAnsweredByLists) {
 
 TEST_F(LibreTranslateTest, LanguagesAreDetectedForEachText) {
   EXPECT_EQ(json_of(post_json("/translate", {{"q", {kDog, "🙂 🙂"}}, {"source", "auto"}, {"target", "en"}})),
-            (Json{{"detectedLanguage", {{{"confidence", 90.0}, {"language", "de"}}, {{"confidence", 0.0}, {"language", "en"}}}},
+            (Json{{"detectedLanguage",
+                   {{{"confidence", 90.0}, {"language", "de"}}, {{"confidence", 0.0}, {"language", "en"}}}},
                   {"translatedText", {of_library(kDog), "🙂 🙂"}}}));
-  EXPECT_EQ(json_of(post("/detect", std::string("q=") + kDogForm)),
-            (Json{{{"confidence", 90.0}, {"language", "de"}},
-                  {{"confidence", 5.0}, {"language", "nl"}},
-                  {{"confidence", 3.0}, {"language", "en"}}}));
+  EXPECT_EQ(json_of(post("/detect", std::string("q=") + kDogForm)), (Json{{{"confidence", 90.0}, {"language", "de"}},
+                                                                          {{"confidence", 5.0}, {"language", "nl"}},
+                                                                          {{"confidence", 3.0}, {"language", "en"}}}));
   EXPECT_EQ(json_of(post("/detect", "q=12")), (Json::array({{{"confidence", 0.0}, {"language", "en"}}})));
 }
 
 TEST_F(LibreTranslateTest, AlternativesAreDistinct) {
-  const Json body = json_of(post_json(
-      "/translate", {{"q", kDog}, {"source", "de"}, {"target", "en"}, {"alternatives", 2}}));
+  const Json body =
+      json_of(post_json("/translate", {{"q", kDog}, {"source", "de"}, {"target", "en"}, {"alternatives", 2}}));
   ASSERT_TRUE(body.contains("alternatives")) << body;
   ASSERT_LE(body["alternatives"].size(), 2u);
   for (const Json& alternative : body["alternatives"]) EXPECT_NE(alternative, body["translatedText"]);
-  const Json list = json_of(post_json("/translate", {{"q", {kDog}}, {"source", "de"}, {"target", "en"}, {"alternatives", "1"}}));
+  const Json list =
+      json_of(post_json("/translate", {{"q", {kDog}}, {"source", "de"}, {"target", "en"}, {"alternatives", "1"}}));
   EXPECT_TRUE(list["alternatives"].front().is_array());
 }
 
@@ -91,7 +91,8 @@ TEST_F(LibreTranslateTest, ErrorsComeInLibreTranslatesOrderAndWords) {
                "Invalid request: request (41) exceeds text limit (40)");
   expect_error(json({{"q", "a"}, {"source", "ZZ"}, {"target", "yy"}}), 400, "zz is not supported");
   expect_error(json({{"q", "a"}, {"source", "de"}, {"target", "yy"}, {"format", "x"}}), 400, "yy is not supported");
-  expect_error(json({{"q", "a"}, {"source", "de"}, {"target", "en"}, {"format", "x"}}), 400, "x format is not supported");
+  expect_error(json({{"q", "a"}, {"source", "de"}, {"target", "en"}, {"format", "x"}}), 400,
+               "x format is not supported");
   expect_error(json({{"q", "a"}, {"source", "en"}, {"target", "de"}}), 400,
                "German (de) is not available as a target language from English (en)");
   expect_error(post("/translate", "{\"q\":", kJson), 400, "Invalid JSON format");
@@ -111,7 +112,8 @@ TEST_F(LibreTranslateTest, MissingAndWrongKeysAreWordedAsThere) {
   ASSERT_NE(route, nullptr);
   using Cause = http::Refusal::Cause;
   const auto refused = [&](Cause cause, int status) {
-    return route->refuse({}, {.cause = cause, .status = status, .reason = "why", .retry_after = std::chrono::seconds(3)});
+    return route->refuse({},
+                         {.cause = cause, .status = status, .reason = "why", .retry_after = std::chrono::seconds(3)});
   };
   expect_error(refused(Cause::kMissingKey, 401), 400, "Please contact the server operator to get an API key");
   expect_error(refused(Cause::kInvalidKey, 403), 403, "Invalid API key");
@@ -143,12 +145,13 @@ TEST_F(LibreTranslateTest, LanguagesSettingsHealthAndSpecAreAnswered) {
 
 TEST_F(LibreTranslateTest, AFileIsTranslatedAndFetched) {
   const auto upload = [&](const std::string& name, const std::string& content) {
-    http::Request request = request_of("POST", "/translate_file",
-                                       "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" + name +
-                                           "\"\r\nContent-Type: text/plain\r\n\r\n" + content +
-                                           "\r\n--B\r\nContent-Disposition: form-data; name=\"source\"\r\n\r\nde\r\n--B\r\n"
-                                           "Content-Disposition: form-data; name=\"target\"\r\n\r\nen\r\n--B--",
-                                       "multipart/form-data; boundary=\"B\"");
+    http::Request request =
+        request_of("POST", "/translate_file",
+                   "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" + name +
+                       "\"\r\nContent-Type: text/plain\r\n\r\n" + content +
+                       "\r\n--B\r\nContent-Disposition: form-data; name=\"source\"\r\n\r\nde\r\n--B\r\n"
+                       "Content-Disposition: form-data; name=\"target\"\r\n\r\nen\r\n--B--",
+                   "multipart/form-data; boundary=\"B\"");
     request.headers.set("Host", "localhost:5000");
     return ask(std::move(request));
   };
@@ -189,8 +192,9 @@ TEST_F(LibreTranslateTest, AGlossaryOfTheRequestIsMet) {
   Json object = body;
   object["glossary"] = {{"Hund", "poodle"}};
   EXPECT_EQ(post_json("/translate", object).body, post_json("/translate", list).body);
-  EXPECT_EQ(post("/translate", std::string("q=") + kDogForm +
-                                   "&source=de&target=en&glossary=%5B%7B%22source%22:%22Hund%22,%22target%22:%22poodle%22%7D%5D")
+  EXPECT_EQ(post("/translate",
+                 std::string("q=") + kDogForm +
+                     "&source=de&target=en&glossary=%5B%7B%22source%22:%22Hund%22,%22target%22:%22poodle%22%7D%5D")
                 .body,
             post_json("/translate", list).body);
   object["glossary"] = {{{"source", "Hund"}}};
@@ -219,7 +223,8 @@ TEST(LibreTranslateText, LineEndsOfFormsBecomeLineFeeds) {
 }
 
 TEST(LibreTranslateText, EmojiAloneAreNotTranslated) {
-  for (const char* text : {"", " ", "🙂", "👍🏽 🇩🇪", "❤️", "👨‍👩‍👧"}) EXPECT_TRUE(is_untranslatable(text)) << text;
+  for (const char* text : {"", " ", "🙂", "👍🏽 🇩🇪", "❤️", "👨‍👩‍👧"})
+    EXPECT_TRUE(is_untranslatable(text)) << text;
   for (const char* text : {"a", "1", "🙂 a", "!", "猫"}) EXPECT_FALSE(is_untranslatable(text)) << text;
 }
 

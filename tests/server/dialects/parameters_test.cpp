@@ -1,7 +1,8 @@
+#include "common/parameters.h"
+
+#include "common/multipart.h"
 #include "exchange.h"
 #include "libretranslate/file_store.h"
-#include "common/multipart.h"
-#include "common/parameters.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -73,7 +74,8 @@ TEST(Parameters, FieldsAreBounded) {
 TEST(Multipart, PartsAreFieldsAndFiles) {
   const std::string body =
       "preamble\r\n--x-y\r\ncontent-disposition: form-data; name=a\r\n\r\n1\r\n\r\n2\r\n--x-y  \r\n"
-      "Content-Type: text/plain\r\nContent-Disposition: form-data; filename=\"C:\\a \\\"b\\\".txt\"; name=\"f;g\"\r\n\r\n"
+      "Content-Type: text/plain\r\nContent-Disposition: form-data; filename=\"C:\\a \\\"b\\\".txt\"; "
+      "name=\"f;g\"\r\n\r\n"
       "\r\n--x-yz\r\n\r\n--x-y\r\n\r\nno name\r\n--x-y--\r\nepilogue";
   const MultipartForm form = parse_multipart("multipart/form-data; charset=utf-8; boundary=x-y", body);
   ASSERT_EQ(form.fields.size(), 1u);
@@ -86,8 +88,9 @@ TEST(Multipart, PartsAreFieldsAndFiles) {
 
 TEST(Multipart, AFileKeepsItsBytes) {
   const std::string content("a\r\n--\0B\xff", 9);
-  const std::string body = "--B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"C:\\a \\\"b\\\".txt\"\r\n\r\n" +
-                           content + "\r\n--B--";
+  const std::string body =
+      "--B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"C:\\a \\\"b\\\".txt\"\r\n\r\n" + content +
+      "\r\n--B--";
   const MultipartForm form = parse_multipart("multipart/form-data; boundary=B", body);
   ASSERT_EQ(form.files.size(), 1u);
   EXPECT_EQ(form.files[0].content, content);

@@ -35,7 +35,8 @@ TEST_F(V1Test, TextsAreTranslated) {
 
 TEST_F(V1Test, DetailsAndAlternativesAreAnswered) {
   const Json answer = json_of(post_json(
-      "/v1/translate", with({{"text", kDog}, {"n_best", 3}, {"details", true}, {"alignment", true}, {"options", {{"beam_size", 6}}}})));
+      "/v1/translate",
+      with({{"text", kDog}, {"n_best", 3}, {"details", true}, {"alignment", true}, {"options", {{"beam_size", 6}}}})));
   const Json& translation = answer["translations"][0];
   EXPECT_LE(translation["alternatives"].size(), 2u);
   const Json& sentence = translation["sentences"][0];
@@ -68,9 +69,10 @@ TEST_F(V1Test, ErrorsNameTheKeyAndTheRemedy) {
 
 TEST_F(V1Test, ATranslationGrowsByEvents) {
   const auto exchange = std::make_shared<KeptExchange>();
-  router_.serve(request_of("POST", "/v1/translate",
-                           with({{"text", kDog}, {"stream", true}, {"options", {{"decoder", "greedy"}}}}).dump(), kJson),
-                http::Reply(exchange));
+  router_.serve(
+      request_of("POST", "/v1/translate",
+                 with({{"text", kDog}, {"stream", true}, {"options", {{"decoder", "greedy"}}}}).dump(), kJson),
+      http::Reply(exchange));
   const http::Response answer = exchange->wait();
   EXPECT_EQ(answer.content_type, "text/event-stream");
   EXPECT_GT(exchange->parts(), 4);
@@ -87,20 +89,22 @@ TEST_F(V1Test, ATranslationGrowsByEvents) {
   }
   ASSERT_TRUE(done.is_object()) << answer.body;
   EXPECT_EQ(done["translations"][0]["text"], grown);
-  EXPECT_EQ(post_json("/v1/translate", with({{"text", kDog}, {"stream", true}, {"options", {{"top_k", 2}}}})).status, 400)
+  EXPECT_EQ(post_json("/v1/translate", with({{"text", kDog}, {"stream", true}, {"options", {{"top_k", 2}}}})).status,
+            400)
       << "an error before the first part has its status";
 }
 
 TEST_F(V1Test, LinesAreAnsweredInOrder) {
-  http::Request request =
-      request_of("POST", "/v1/translate",
-                 "{\"source\": \"de\"}\n" + Json(kDog).dump() + "\n\n" + Json{{"text", "Ein Mann."}, {"id", 7}}.dump() + "\n",
-                 "application/x-ndjson");
+  http::Request request = request_of(
+      "POST", "/v1/translate",
+      "{\"source\": \"de\"}\n" + Json(kDog).dump() + "\n\n" + Json{{"text", "Ein Mann."}, {"id", 7}}.dump() + "\n",
+      "application/x-ndjson");
   request.query = {{"target", "en"}, {"n_best", "1"}, {"details", "false"}};
   const http::Response answer = ask(request);
   EXPECT_EQ(answer.content_type, "application/x-ndjson");
-  EXPECT_EQ(answer.body, Json({{"index", 0}, {"text", of_library(kDog)}, {"source", "de"}}).dump() + "\n" +
-                             Json({{"index", 1}, {"id", 7}, {"text", of_library("Ein Mann.")}, {"source", "de"}}).dump() + "\n");
+  EXPECT_EQ(answer.body,
+            Json({{"index", 0}, {"text", of_library(kDog)}, {"source", "de"}}).dump() + "\n" +
+                Json({{"index", 1}, {"id", 7}, {"text", of_library("Ein Mann.")}, {"source", "de"}}).dump() + "\n");
   const auto refuse = [&](const std::string& body) {
     request.body = body;
     const http::Response response = ask(request);

@@ -1,4 +1,5 @@
 #include "admission.h"
+
 #include "error_message.h"
 #include "request_options.h"
 

@@ -1,5 +1,6 @@
-#include "language_codes.h"
 #include "text_cutter.h"
+
+#include "language_codes.h"
 
 #include <random>
 #include <string>
@@ -41,7 +42,8 @@ TEST(TextCutter, SpacesBetweenSentencesFollowTheTargetLanguage) {
 }
 
 TEST(TextCutter, LosesNothingOfRandomTexts) {
-  const std::vector<std::string> parts = {"a", "Über", " ", "  ", ". ", "! ", "\n", "\r\n", "\t", "猫", "…", "🙂", "\u2028", "\"", "z. B. "};
+  const std::vector<std::string> parts = {"a",  "Über", " ", "  ",   ". ",     "! ", "\n",    "\r\n",
+                                          "\t", "猫",   "…", "🙂", "\u2028", "\"", "z. B. "};
   std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {
     std::string text;
@@ -79,10 +81,21 @@ TEST(TextCutter, ATextThatIsNotCutIsOneSegment) {
 }
 
 TEST(LanguageCodes, EqualLanguagesHaveEqualKeys) {
-  for (const auto& [code, key] : std::vector<std::pair<std::string, std::string>>{
-           {"de", "de"}, {"DEU", "de"}, {"deu_Latn", "de"}, {"de_DE", "de"}, {"__de__", "de"}, {"zh-Hans", "zh"},
-           {"zho_Hans", "zh"}, {"zh-CN", "zh"}, {"zho_Hant", "zh-TW"}, {"zh-Hant", "zh-TW"}, {"pt-BR", "pt"},
-           {"pt_PT", "pt-PT"}, {"en-GB", "en-GB"}, {"", ""}, {"!", ""}})
+  for (const auto& [code, key] : std::vector<std::pair<std::string, std::string>>{{"de", "de"},
+                                                                                  {"DEU", "de"},
+                                                                                  {"deu_Latn", "de"},
+                                                                                  {"de_DE", "de"},
+                                                                                  {"__de__", "de"},
+                                                                                  {"zh-Hans", "zh"},
+                                                                                  {"zho_Hans", "zh"},
+                                                                                  {"zh-CN", "zh"},
+                                                                                  {"zho_Hant", "zh-TW"},
+                                                                                  {"zh-Hant", "zh-TW"},
+                                                                                  {"pt-BR", "pt"},
+                                                                                  {"pt_PT", "pt-PT"},
+                                                                                  {"en-GB", "en-GB"},
+                                                                                  {"", ""},
+                                                                                  {"!", ""}})
     EXPECT_EQ(language_key(code), key) << code;
   EXPECT_EQ(without_region("en-GB"), "en");
   EXPECT_EQ(without_region("zh-Hant-HK"), "zh-TW");

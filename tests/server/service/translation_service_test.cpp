@@ -77,7 +77,8 @@ TEST_F(TranslationServiceTest, EachTextHasItsOwnLanguage) {
   const TranslateResult result = wait_for(service, std::move(asked));
   ASSERT_EQ(result.error(), nullptr);
   std::vector<std::pair<std::string, double>> detected;
-  for (const TranslatedText& text : result.texts) detected.emplace_back(text.detected->language, text.detected->confidence);
+  for (const TranslatedText& text : result.texts)
+    detected.emplace_back(text.detected->language, text.detected->confidence);
   EXPECT_THAT(detected, ElementsAre(std::pair{"de", 0.4}, std::pair{"nl", 0.9}, std::pair{"de", 0.0}));
 }
 
@@ -173,10 +174,12 @@ TEST_F(TranslationServiceTest, WhatIsNotOfferedIsRefused) {
   TranslationService service(options());
   TranslateRequest asked = request({kDog});
   asked.target = "zz";
-  EXPECT_THAT(dragoman::testing::error_of([&] { service.translate(asked, [](TranslateResult) {}); }), HasSubstr("zz is not supported"));
+  EXPECT_THAT(dragoman::testing::error_of([&] { service.translate(asked, [](TranslateResult) {}); }),
+              HasSubstr("zz is not supported"));
   asked.target = "de";
   asked.source = "en";
-  EXPECT_THAT(dragoman::testing::error_of([&] { service.translate(asked, [](TranslateResult) {}); }), HasSubstr("German (de) is not available as a target language from English (en)"));
+  EXPECT_THAT(dragoman::testing::error_of([&] { service.translate(asked, [](TranslateResult) {}); }),
+              HasSubstr("German (de) is not available as a target language from English (en)"));
 }
 
 TEST_F(TranslationServiceTest, DetailsHaveTheScoresOfTheLibrary) {
@@ -215,12 +218,12 @@ TEST_F(TranslationServiceTest, PartsOfATextAreItsBeginning) {
 
 TEST_F(TranslationServiceTest, TagsOfHtmlStayWithTheirWords) {
   TranslationService service(options());
-  TranslateRequest asked =
-      request({"<p>" + kDog + " " + kMan + "</p>\n<ul><li title=\"" + kMan + "\">" + kDog + "</li></ul><code>x</code>"});
+  TranslateRequest asked = request(
+      {"<p>" + kDog + " " + kMan + "</p>\n<ul><li title=\"" + kMan + "\">" + kDog + "</li></ul><code>x</code>"});
   asked.format = TextFormat::kHtml;
-  EXPECT_EQ(wait_for(service, asked).texts.front().text,
-            "<p>" + of_library(kDog) + " " + of_library(kMan) + "</p>\n<ul><li title=\"" + of_library(kMan) + "\">" +
-                of_library(kDog) + "</li></ul><code>x</code>");
+  EXPECT_EQ(wait_for(service, asked).texts.front().text, "<p>" + of_library(kDog) + " " + of_library(kMan) +
+                                                             "</p>\n<ul><li title=\"" + of_library(kMan) + "\">" +
+                                                             of_library(kDog) + "</li></ul><code>x</code>");
   asked.texts = {"<b>Ein Hund</b> läuft über das <i>Gras</i>.", "a < b"};
   std::string told;
   asked.on_partial = [&](const PartialText& partial) { told += partial.text == 0 ? partial.more : ""; };
@@ -259,7 +262,9 @@ TEST_F(TranslationServiceTest, WithoutRoomARequestIsRefusedAtOnce) {
   }
   EXPECT_EQ(service.load().requests, 1u);
   EXPECT_EQ(service.load().refused, 1u);
-  EXPECT_THAT(dragoman::testing::error_of([&] { service.translate(request({std::string(2000, 'x')}), [](TranslateResult) {}); }), HasSubstr("in parts"));
+  EXPECT_THAT(dragoman::testing::error_of(
+                  [&] { service.translate(request({std::string(2000, 'x')}), [](TranslateResult) {}); }),
+              HasSubstr("in parts"));
   go_on.set_value();
   result.get();
   EXPECT_EQ(wait_for(service, request({kDog})).texts.front().text, of_library(kDog));
@@ -301,9 +306,11 @@ TEST_F(TranslationServiceTest, TheEndOfTheServiceEndsItsRequests) {
 
 TEST_F(TranslationServiceTest, LanguagesAreFoundInOtherSpellings) {
   const TranslationService service(options({{"de", "en", bundled()}, {"zh-Hans", "en", bundled()}}));
-  for (const char* code : {"de", "DE", "deu", "de_DE", "de-AT", "deu_Latn"}) EXPECT_EQ(service.find_language(code), "de");
+  for (const char* code : {"de", "DE", "deu", "de_DE", "de-AT", "deu_Latn"})
+    EXPECT_EQ(service.find_language(code), "de");
   for (const char* code : {"zh", "zh-CN", "ZH-hans", "zho_Hans"}) EXPECT_EQ(service.find_language(code), "zh-Hans");
-  for (const char* code : {"", "x", "fr", "auto", "zh-Hant", "de/en", "12"}) EXPECT_EQ(service.find_language(code), std::nullopt) << code;
+  for (const char* code : {"", "x", "fr", "auto", "zh-Hant", "de/en", "12"})
+    EXPECT_EQ(service.find_language(code), std::nullopt) << code;
   const std::vector<Language> languages = service.languages();
   ASSERT_EQ(languages.size(), 3u);
   EXPECT_EQ(languages[0].name, "German");

@@ -26,8 +26,8 @@ std::string decoded(std::string_view text) {
   std::string result;
   result.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool escape = text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 &&
-                        hex_digit(text[i + 2]) >= 0;
+    const bool escape =
+        text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 && hex_digit(text[i + 2]) >= 0;
     if (escape) {
       result += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
       i += 2;
@@ -45,9 +45,12 @@ std::size_t count_values(std::string_view text) {
   bool inside = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (inside && c == '\\') ++i;
-    else if (c == '"') inside = !inside;
-    else if (!inside && (c == ',' || c == '[' || c == '{')) ++count;
+    if (inside && c == '\\')
+      ++i;
+    else if (c == '"')
+      inside = !inside;
+    else if (!inside && (c == ',' || c == '[' || c == '{'))
+      ++count;
   }
   return count;
 }

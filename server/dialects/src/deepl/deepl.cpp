@@ -125,8 +125,7 @@ void DeepL::translate(http::Request& request, http::Reply& reply) {
   translate.source = source.empty() ? "auto" : find_language(source, "source_lang");
   translate.target = find_language(target, "target_lang");
   const std::string tags = parameters.text("tag_handling");
-  if (!tags.empty() && tags != "html" && tags != "xml")
-    throw BadRequest("Value for 'tag_handling' not supported.");
+  if (!tags.empty() && tags != "html" && tags != "xml") throw BadRequest("Value for 'tag_handling' not supported.");
   if (!tags.empty()) translate.format = TextFormat::kHtml;  // which includes XML with inline tags
   const std::string formality = parameters.text("formality");
   if (formality == "more" || formality == "less")
@@ -243,9 +242,9 @@ void add_deepl_routes(http::Router& router, TranslationService& service, const D
   const auto dialect = std::make_shared<DeepL>(service, options);
   const auto add = [&](const std::string& method, const std::string& pattern,
                        std::function<void(DeepL&, http::Request&, http::Reply&)> answer) {
-    http::Route made = route(method, pattern, guarded(word_deepl, [dialect, answer](http::Request& in, http::Reply& out) {
-                               answer(*dialect, in, out);
-                             }));
+    http::Route made = route(
+        method, pattern,
+        guarded(word_deepl, [dialect, answer](http::Request& in, http::Reply& out) { answer(*dialect, in, out); }));
     made.find_key = find_deepl_key;
     made.refuse = refuse_deepl;
     router.add(std::move(made));
@@ -260,7 +259,8 @@ void add_deepl_routes(http::Router& router, TranslationService& service, const D
   add("POST", "/v2/glossaries", [](DeepL& deepl, Request& in, Reply& out) { deepl.create_glossary(in, out); });
   add("GET", "/v2/glossaries", [](DeepL& deepl, Request& in, Reply& out) { deepl.list_glossaries(in, out); });
   add("GET", "/v2/glossaries/{name}", [](DeepL& deepl, Request& in, Reply& out) { deepl.show_glossary(in, out); });
-  add("GET", "/v2/glossaries/{name}/entries", [](DeepL& deepl, Request& in, Reply& out) { deepl.show_entries(in, out); });
+  add("GET", "/v2/glossaries/{name}/entries",
+      [](DeepL& deepl, Request& in, Reply& out) { deepl.show_entries(in, out); });
   add("DELETE", "/v2/glossaries/{name}", [](DeepL& deepl, Request& in, Reply& out) { deepl.delete_glossary(in, out); });
   add("GET", "/v2/glossary-language-pairs", [](DeepL& deepl, Request&, Reply& out) { deepl.glossary_pairs(out); });
 }

@@ -16,8 +16,8 @@ std::string random_id() {
   const auto part = [&] { return static_cast<std::uint32_t>(device()); };
   const std::uint32_t b = part();
   const std::uint32_t c = part();
-  return fmt::format("{:08x}-{:04x}-4{:03x}-{:04x}-{:04x}{:08x}", part(), b >> 16U, b & 0xFFFU,
-                     0x8000U | (c >> 18U), c & 0xFFFFU, part());
+  return fmt::format("{:08x}-{:04x}-4{:03x}-{:04x}-{:04x}{:08x}", part(), b >> 16U, b & 0xFFFU, 0x8000U | (c >> 18U),
+                     c & 0xFFFFU, part());
 }
 
 std::size_t bytes_of(const StoredGlossary& glossary) {
@@ -73,8 +73,7 @@ GlossaryEntries parse_entries(std::string_view text, std::string_view format) {
     if (core::is_blank(line)) continue;
     const auto columns = format == "tsv" ? tsv_columns(line) : csv_columns(line, number);
     if (columns.size() != 2 && !(format == "csv" && columns.size() == 4))
-      throw BadRequest(
-          fmt::format("Invalid glossary entries: line {} has {} columns, not 2", number, columns.size()));
+      throw BadRequest(fmt::format("Invalid glossary entries: line {} has {} columns, not 2", number, columns.size()));
     const std::string source(core::trim_white_space(columns[0]));
     const std::string target(core::trim_white_space(columns[1]));
     if (source.empty() || target.empty())
@@ -121,9 +120,8 @@ std::vector<StoredGlossary> GlossaryStore::list(const std::string& owner) const 
 
 bool GlossaryStore::remove(const std::string& owner, const std::string& id) {
   const std::lock_guard lock(mutex_);
-  const auto found = std::ranges::find_if(glossaries_, [&](const StoredGlossary& glossary) {
-    return glossary.id == id && glossary.owner == owner;
-  });
+  const auto found = std::ranges::find_if(
+      glossaries_, [&](const StoredGlossary& glossary) { return glossary.id == id && glossary.owner == owner; });
   if (found == glossaries_.end()) return false;
   bytes_ -= bytes_of(*found);
   glossaries_.erase(found);

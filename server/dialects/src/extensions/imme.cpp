@@ -12,9 +12,8 @@ void add_imme_routes(http::Router& router, TranslationService& service, const Di
   add_extension_route(router, "/imme", [&service, options](http::Request& request, http::Reply& reply) {
     const Parameters parameters(request);
     const std::string source = parameters.text("source_lang");
-    TranslateRequest translate =
-        extension_request(request, options, read_texts(parameters.get("text_list"), "text_list"), source,
-                          parameters.text("target_lang"));
+    TranslateRequest translate = extension_request(
+        request, options, read_texts(parameters.get("text_list"), "text_list"), source, parameters.text("target_lang"));
     translate_and_answer(
         service, std::move(translate), reply, [](const Problem& problem) { return error_object(problem); },
         [source](TranslateResult& result) {

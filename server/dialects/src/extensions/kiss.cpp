@@ -13,11 +13,10 @@ void add_kiss_routes(http::Router& router, TranslationService& service, const Di
     const Parameters parameters(request);
     const std::string source = parameters.text("from");
     const bool is_batch = parameters.has("texts");
-    std::vector<std::string> texts = is_batch ? read_texts(parameters.get("texts"), "texts")
-                                              : std::vector<std::string>{parameters.text("text")};
+    std::vector<std::string> texts =
+        is_batch ? read_texts(parameters.get("texts"), "texts") : std::vector<std::string>{parameters.text("text")};
     if (!is_batch && texts.front().empty()) throw BadRequest("text is missing");
-    TranslateRequest translate =
-        extension_request(request, options, std::move(texts), source, parameters.text("to"));
+    TranslateRequest translate = extension_request(request, options, std::move(texts), source, parameters.text("to"));
     translate_and_answer(
         service, std::move(translate), reply, [](const Problem& problem) { return error_object(problem); },
         [source, is_batch](TranslateResult& result) {

@@ -1,8 +1,7 @@
-#include "libretranslate_text.h"
-
 #include "common/answers.h"
 #include "file_store.h"
 #include "libretranslate_spec.h"
+#include "libretranslate_text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -98,13 +97,13 @@ std::int32_t read_alternatives(const Parameters& parameters, std::int32_t limit)
       throw BadRequest("Invalid request: alternatives parameter is not a number");
   }
   number = std::max<std::int64_t>(number, 0);
-  if (number > limit)
-    throw BadRequest(fmt::format("Invalid request: alternatives parameter must be <= {}", limit));
+  if (number > limit) throw BadRequest(fmt::format("Invalid request: alternatives parameter must be <= {}", limit));
   return static_cast<std::int32_t>(number);
 }
 
 Json guess_json(const LanguageGuess& guess) {
-  return {{"confidence", std::round(guess.confidence * 1000) / 10}, {"language", to_libretranslate_code(guess.language)}};
+  return {{"confidence", std::round(guess.confidence * 1000) / 10},
+          {"language", to_libretranslate_code(guess.language)}};
 }
 
 /// Returns the offered code for the one that a client names.
@@ -199,9 +198,9 @@ Json LibreTranslate::answer(TranslateResult& result, const std::vector<std::stri
 std::string LibreTranslate::address(const http::Request& request) const {
   if (!options_.public_url.empty()) return options_.public_url;
   const std::string_view host = request.headers.get("Host");
-  const bool plain = !host.empty() && host.find_first_not_of(
-                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]") ==
-                                          std::string_view::npos;
+  const bool plain =
+      !host.empty() && host.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]") ==
+                           std::string_view::npos;
   return plain ? fmt::format("http://{}", host) : std::string();
 }
 
@@ -216,8 +215,7 @@ void LibreTranslate::translate_file(http::Request& request, http::Reply& reply) 
   if (file->name.empty()) throw BadRequest("Invalid request: empty file");
   const std::string name = lower_case(file->name);
   const bool html = name.ends_with(".html") || name.ends_with(".htm");
-  if (!name.ends_with(".txt") && !html)
-    throw BadRequest("Invalid request: file format not supported");
+  if (!name.ends_with(".txt") && !html) throw BadRequest("Invalid request: file format not supported");
   TranslateRequest translate;
   std::string_view content = file->content;
   if (content.starts_with(core::kByteOrderMark)) content.remove_prefix(core::kByteOrderMark.size());
@@ -226,11 +224,11 @@ void LibreTranslate::translate_file(http::Request& request, http::Reply& reply) 
   if (html) translate.format = TextFormat::kHtml;
   translate.stop = request.gone;
   const std::string beginning = address(request) + "/download_file/";
-  translate_and_answer(service_, std::move(translate), reply, word_libretranslate,
-                       [self = shared_from_this(), beginning, stored = file->name](TranslateResult& result) {
-                         return Json{{"translatedFileUrl",
-                                      beginning + self->files_.put(stored, std::move(result.texts.front().text))}};
-                       });
+  translate_and_answer(
+      service_, std::move(translate), reply, word_libretranslate,
+      [self = shared_from_this(), beginning, stored = file->name](TranslateResult& result) {
+        return Json{{"translatedFileUrl", beginning + self->files_.put(stored, std::move(result.texts.front().text))}};
+      });
 }
 
 void LibreTranslate::download_file(const http::Request& request, http::Reply& reply) {
@@ -279,17 +277,16 @@ void LibreTranslate::settings(http::Reply& reply) const {
   };
   const Json formats = options_.translates_files ? Json{".txt", ".html", ".htm"} : Json::array();
   const auto limit = static_cast<std::int64_t>(options_.character_limit);
-  reply.send(json_answer(
-      {{"apiKeys", options_.has_keys},
-       {"charLimit", limit > 0 ? limit : -1},
-       {"filesTranslation", options_.translates_files},
-       {"frontendTimeout", options_.frontend_timeout.count()},
-       {"keyRequired", options_.requires_key},
-       {"language",
-        {{"source", {{"code", "auto"}, {"name", "Auto Detect"}}},
-         {"target", first != languages.end() ? named(first->targets.front()) : named("en")}}},
-       {"suggestions", options_.suggest != nullptr},
-       {"supportedFilesFormat", formats}}));
+  reply.send(json_answer({{"apiKeys", options_.has_keys},
+                          {"charLimit", limit > 0 ? limit : -1},
+                          {"filesTranslation", options_.translates_files},
+                          {"frontendTimeout", options_.frontend_timeout.count()},
+                          {"keyRequired", options_.requires_key},
+                          {"language",
+                           {{"source", {{"code", "auto"}, {"name", "Auto Detect"}}},
+                            {"target", first != languages.end() ? named(first->targets.front()) : named("en")}}},
+                          {"suggestions", options_.suggest != nullptr},
+                          {"supportedFilesFormat", formats}}));
 }
 
 void LibreTranslate::suggest(const http::Request& request, http::Reply& reply) const {
@@ -314,11 +311,11 @@ void add_libretranslate_routes(http::Router& router, TranslationService& service
   const auto add = [&](std::vector<std::string> methods, const std::string& pattern, http::Access access,
                        std::function<void(LibreTranslate&, http::Request&, http::Reply&)> answer) {
     for (std::string& method : methods) {
-      http::Route made = route(std::move(method), pattern,
-                               guarded(word_libretranslate, [dialect, answer](http::Request& request, http::Reply& reply) {
-                                 answer(*dialect, request, reply);
-                               }),
-                               access);
+      http::Route made = route(
+          std::move(method), pattern,
+          guarded(word_libretranslate,
+                  [dialect, answer](http::Request& request, http::Reply& reply) { answer(*dialect, request, reply); }),
+          access);
       made.find_key = find_libretranslate_key;
       made.refuse = [dialect](const http::Request&, const http::Refusal& refusal) {
         return refuse_libretranslate(dialect->options(), refusal);
@@ -341,9 +338,11 @@ void add_libretranslate_routes(http::Router& router, TranslationService& service
   add({"GET", "POST"}, "/languages", Access::kOpen, [](Libre& libre, Request&, Reply& out) { libre.languages(out); });
   add({"GET", "POST"}, "/frontend/settings", Access::kOpen,
       [](Libre& libre, Request&, Reply& out) { libre.settings(out); });
-  add({"GET"}, "/health", Access::kOpen,
-      [](Libre&, Request&, Reply& out) { out.send(json_answer({{"status", "ok"}})); });
-  add({"GET"}, "/spec", Access::kOpen, [](Libre&, Request&, Reply& out) { out.send(json_answer(libretranslate_spec())); });
+  add({"GET"}, "/health", Access::kOpen, [](Libre&, Request&, Reply& out) {
+    out.send(json_answer({{"status", "ok"}}));
+  });
+  add({"GET"}, "/spec", Access::kOpen,
+      [](Libre&, Request&, Reply& out) { out.send(json_answer(libretranslate_spec())); });
 }
 
 }  // namespace dragoman::server

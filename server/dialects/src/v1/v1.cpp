@@ -92,10 +92,10 @@ void add_v1_routes(http::Router& router, TranslationService& service, const Dial
                    })));
   router.add(route("GET", "/v1/models",
                    guarded(word_v1, [&service](Request&, Reply& reply) { models(service, reply); }), Access::kOpen));
-  router.add(route("GET", "/v1/openapi.json", guarded(word_v1, [&service](Request&, Reply& reply) {
-                     reply.send(json_answer(v1_openapi(service)));
-                   }),
-                   Access::kOpen));
+  router.add(
+      route("GET", "/v1/openapi.json",
+            guarded(word_v1, [&service](Request&, Reply& reply) { reply.send(json_answer(v1_openapi(service))); }),
+            Access::kOpen));
 }
 
 }  // namespace dragoman::server

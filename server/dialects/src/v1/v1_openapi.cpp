@@ -121,13 +121,12 @@ Json schemas(const TranslationService& service) {
                              {"text", "source"})},
       {"Answer", object({{"translations", list_of(reference("Translation"))}}, {"translations"})},
       {"Detections", object({{"detections", list_of(list_of(guess))}}, {"detections"})},
-      {"Models", object({{"models", list_of(object({{"source", kText},
-                                                    {"target", kText},
-                                                    {"type", kText},
-                                                    {"device", kText},
-                                                    {"compute", kText}}))},
-                         {"languages", list_of(object({{"code", kText}, {"name", kText}, {"targets", list_of(kText)}}))}},
-                        {"models", "languages"})},
+      {"Models",
+       object({{"models",
+                list_of(object(
+                    {{"source", kText}, {"target", kText}, {"type", kText}, {"device", kText}, {"compute", kText}}))},
+               {"languages", list_of(object({{"code", kText}, {"name", kText}, {"targets", list_of(kText)}}))}},
+              {"models", "languages"})},
       {"Error", object({{"error", kText}}, {"error"})}};
 }
 
@@ -176,8 +175,7 @@ Json v1_openapi(const TranslationService& service) {
             {"/v1/detect", post("Detect the languages of texts", detect, "Detections")},
             {"/v1/models", std::move(models)}}},
           {"components",
-           {{"schemas", schemas(service)},
-            {"securitySchemes", {{"key", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
+           {{"schemas", schemas(service)}, {"securitySchemes", {{"key", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
 }
 
 }  // namespace dragoman::server

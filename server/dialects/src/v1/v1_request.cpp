@@ -45,11 +45,9 @@ core::OptionTable<V1Request> make_table() {
                 .help = "texts that the translation contains; for texts of one sentence",
                 .repeated = true}},
               read_list("constraints", &V1::constraints))
-      .custom({{.name = "suppress",
-                .placeholder = "TEXT",
-                .help = "texts that no translation contains",
-                .repeated = true}},
-              read_list("suppress", &V1::suppress))
+      .custom(
+          {{.name = "suppress", .placeholder = "TEXT", .help = "texts that no translation contains", .repeated = true}},
+          read_list("suppress", &V1::suppress))
       .custom({{.name = "glossary",
                 .placeholder = "TERMS",
                 .help = "terms with required translations: a list of {source, target, case}",

@@ -39,7 +39,8 @@ V1Request read_v1_request(const core::Json& object);
 core::Json v1_object_of_query(const http::Request& request);
 
 /// Makes a request to the service.
-TranslateRequest translate_request(const V1Request& asked, std::vector<std::string> texts, const http::Request& request);
+TranslateRequest translate_request(const V1Request& asked, std::vector<std::string> texts,
+                                   const http::Request& request);
 
 /// Returns a text's translation as `/v1` answers it.
 core::Json v1_translation(const TranslatedText& text, const V1Request& asked);
