@@ -20,7 +20,8 @@ struct Segment {
   std::string text{};
 };
 
-/// Returns a splitter for a language, for use by one thread. A language that ICU does not know has the rules of English.
+/// Returns a splitter for a language, for use by one thread. For a language that ICU does not know, it has the rules of
+/// English.
 std::shared_ptr<pipeline::SentenceSplitter> make_splitter(const std::string& language);
 
 /// Returns the sentences of a fragment of HTML, as ranges of the fragment.
