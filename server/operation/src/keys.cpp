@@ -106,8 +106,11 @@ std::string add_key(const std::filesystem::path& file, const Key& key) {
     entry["sha256"] = stored.sha256;
     if (stored.requests_per_minute != 0) entry["requests_per_minute"] = stored.requests_per_minute;
     if (stored.character_limit != 0) entry["character_limit"] = stored.character_limit;
-    text += "  - " + core::dump_yaml(entry);
-    if (!text.ends_with('\n')) text += '\n';
+    std::string lines = core::dump_yaml(entry);
+    if (lines.ends_with('\n')) lines.pop_back();
+    for (std::size_t at = lines.find('\n'); at != std::string::npos; at = lines.find('\n', at + 1))
+      lines.insert(at + 1, "    ");
+    text += "  - " + lines + "\n";
   };
   if (std::filesystem::exists(file)) {
     for (const StoredKey& stored : read_entries(file.string())) {

@@ -188,7 +188,8 @@ TEST(Router, AnswersWhatNoRouteHas) {
   router.add({.method = "GET", .pattern = "/files/own", .handler = named("own")});
   router.add({.method = "POST", .pattern = "/files/own", .handler = named("posted")});
   EXPECT_THROW(router.add({.method = "GET", .pattern = "/files/own", .handler = named("")}), core::Error);
-  EXPECT_THROW(router.add({.method = "GET", .pattern = "/{name}/x", .handler = named("")}), core::Error);
+  for (const char* pattern : {"/a{name}", "/{name}/{name}", "files", "/a?b"})
+    EXPECT_THROW(router.add({.method = "GET", .pattern = pattern, .handler = named("")}), core::Error) << pattern;
   struct Recorder : Exchange {
     Response response;
     void send(Response given) override { response = std::move(given); }
