@@ -120,7 +120,7 @@ void Connection::close() {
   transport_->socket().close(ignored);
   parser_.reset();
   input_ = {};
-  request_bytes_ = 0;
+  request_bytes_ = output_bytes_ = 0;
   charge();
   core_->remove(*this);
 }
@@ -185,9 +185,9 @@ void Connection::leave() {
   arm();
 }
 
-/// Accounts for the memory of the client's input.
+/// Accounts for the memory of the client's input and output.
 void Connection::charge() {
-  const std::size_t now = input_.size() + request_bytes_ + (parser_ ? parser_->body_size() : 0);
+  const std::size_t now = input_.size() + request_bytes_ + (parser_ ? parser_->body_size() : 0) + output_bytes_;
   core_->buffered += now - charged_;  // modulo 2^64
   charged_ = now;
 }

@@ -136,7 +136,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool stream_ended_ = false;
 
   std::deque<Part> output_;
-  std::size_t offset_ = 0;  ///< written of the first part
+  std::size_t output_bytes_ = 0;  ///< not yet written
+  std::size_t offset_ = 0;        ///< written of the first part
   bool writing_ = false;
   Clock::time_point write_start_;
   std::size_t written_ = 0;  ///< since write_start_

@@ -71,6 +71,8 @@ void Connection::flush(std::uint64_t number) {
 }
 
 void Connection::write(std::string bytes, bool of_stream) {
+  output_bytes_ += bytes.size();
+  charge();
   output_.push_back({std::move(bytes), of_stream});
   if (writing_) return;
   writing_ = true;
@@ -96,6 +98,8 @@ void Connection::on_written(Transport::Error error, std::size_t bytes) {
   }
   written_ += bytes;
   offset_ += bytes;
+  output_bytes_ -= bytes;
+  charge();
   if (output_.front().of_stream && stream_) stream_->count_written(bytes);
   if (offset_ == output_.front().bytes.size()) {
     output_.pop_front();

@@ -143,10 +143,9 @@ struct HttpServer::Impl {
     });
   }
 
-  bool wait_until_empty(std::chrono::steady_clock::time_point end, bool hasty) {
+  bool wait_until_empty(std::chrono::steady_clock::time_point end) {
     std::unique_lock lock(core->mutex);
-    core->removed.wait_until(lock, end, [&] { return core->connections.empty() || (!hasty && hurried); });
-    return core->connections.empty();
+    return core->removed.wait_until(lock, end, [&] { return core->connections.empty(); });
   }
 
   std::shared_ptr<ServerCore> core;
@@ -156,7 +155,6 @@ struct HttpServer::Impl {
   int bound_port = 0;
   std::mutex tls_mutex;
   std::shared_ptr<asio::ssl::context> tls_context;
-  bool hurried = false;  // under the core's mutex
   std::vector<std::thread> threads;
 };
 
@@ -212,20 +210,12 @@ bool HttpServer::drain(std::chrono::milliseconds bound) {
   impl_->stop_accepting();
   for (const auto& connection : impl_->core->all())
     impl_->core->post(*connection, [connection] { connection->drain(); });
-  if (impl_->wait_until_empty(start + bound, false)) return true;
+  if (impl_->wait_until_empty(start + bound)) return true;
   for (const auto& connection : impl_->core->all())
     impl_->core->post(*connection, [connection] { connection->hurry(); });
   const auto last = std::chrono::duration_cast<std::chrono::milliseconds>(impl_->core->setup.limits.last_time);
-  impl_->wait_until_empty(std::chrono::steady_clock::now() + last, true);
+  impl_->wait_until_empty(std::chrono::steady_clock::now() + last);
   return false;
-}
-
-void HttpServer::hurry() noexcept {
-  {
-    const std::lock_guard lock(impl_->core->mutex);
-    impl_->hurried = true;
-  }
-  impl_->core->removed.notify_all();
 }
 
 std::size_t HttpServer::connections() const noexcept {

@@ -117,7 +117,7 @@ core::OptionTable<ServerOptions> make_table() {
               "characters of all unfinished requests; a request beyond it gets status 429 and Retry-After")
       .custom({size("body_size", "largest body of a request (default: 8MiB)")},
               [](OptionReader& reader, Options& options) { read_size(reader, "body_size", options.body_bytes); })
-      .custom({size("buffer_size", "memory for the bodies of all requests together (default: 512MiB)")},
+      .custom({size("buffer_size", "memory for all bodies and unread answers together (default: 512MiB)")},
               [](OptionReader& reader, Options& options) { read_size(reader, "buffer_size", options.buffered_bytes); })
       .number("connections", &Options::connections, {.least = 1}, "N",
               "connections; one more closes the one that is idle for longest")

@@ -171,21 +171,5 @@ TEST_F(DrainTest, GivesUpAtItsBound) {
   server_.reset();
 }
 
-TEST_F(DrainTest, CanBeHurried) {
-  Limits limits;
-  limits.last_time = Limits::Seconds(0.2);
-  start(with(limits));
-  RawClient busy = client();
-  busy.send(get("/held"));
-  held();
-  std::thread draining = drain(1h);
-  EXPECT_TRUE(eventually([&] {
-    server_->hurry();
-    return held().request.gone.stop_requested();
-  }));
-  draining.join();
-  EXPECT_FALSE(in_time_);
-}
-
 }  // namespace
 }  // namespace dragoman::testing

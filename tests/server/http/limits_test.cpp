@@ -121,6 +121,20 @@ TEST_F(LimitsTest, MemoryOfAllRequestsIsBounded) {
   EXPECT_TRUE(eventually([&] { return server_->buffered_bytes() == 0; }));
 }
 
+TEST_F(LimitsTest, AnswersThatNobodyReadsCountAsMemory) {
+  Limits limits;
+  limits.buffered_bytes = 20'000'000;
+  start(with(limits));
+  RawClient lazy = client();
+  lazy.send(post("/large", "40000000"));
+  EXPECT_TRUE(eventually([&] { return server_->buffered_bytes() > 20'000'000; }));
+  RawClient one = client();
+  one.send(get("/a"));
+  EXPECT_EQ(one.answer().status, 503);
+  EXPECT_EQ(lazy.answer().body.size(), 40'000'000u);
+  EXPECT_TRUE(eventually([&] { return server_->buffered_bytes() == 0; }));
+}
+
 TEST_F(LimitsTest, TheOldestIdleConnectionGivesWay) {
   Limits limits;
   limits.connections = 3;

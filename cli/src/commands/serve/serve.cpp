@@ -187,6 +187,7 @@ class Serve final : public Command {
   }
 
   void serve(server::ServerOptions options, const Session& session) {
+    session.on_hangup([] {});  // a reload before there is anything to reload
     options.connections = allow_connections(options.connections, session.log);
     // First, since replies write to it until the service has ended.
     server::LineWriter log([](std::string_view lines) { write_to_standard_error(lines); });

@@ -21,11 +21,12 @@ struct Limits {
   std::size_t head_bytes = 96 * 1024;              ///< request line and header fields; beyond it 414 or 431
   std::size_t head_fields = 100;                   ///< header fields; beyond it 431
   std::size_t body_bytes = 8 * 1024 * 1024;        ///< beyond it 413
-  std::size_t buffered_bytes = 512 * 1024 * 1024;  ///< of all requests that are being read or answered; beyond it 503
-  std::size_t pipelined_bytes = 64 * 1024;         ///< read ahead while a request is answered
-  std::size_t stream_bytes = 1024 * 1024;          ///< queued for a client that reads a stream too slowly
-  std::size_t connections = 10'000;                ///< in all; a new one closes the one that is idle for longest
-  std::size_t connections_per_address = 256;       ///< 0: any number
+  std::size_t buffered_bytes = 512 * 1024 * 1024;  ///< of all requests and answers in memory; beyond it 503
+  std::size_t pipelined_bytes = 64 * 1024;    ///< read ahead while a request is answered; a client that sends more and
+                                              ///< leaves is noticed when its answer is written
+  std::size_t stream_bytes = 1024 * 1024;     ///< queued for a client that reads a stream too slowly
+  std::size_t connections = 10'000;           ///< in all; a new one closes the one that is idle for longest
+  std::size_t connections_per_address = 256;  ///< 0: any number
 
   Seconds head_time{10};      ///< for the TLS handshake, and from the first byte of a request to the end of its head
   Seconds body_time{30};      ///< for a body, and for an answer that the client reads, plus its bytes by `least_rate`
@@ -86,8 +87,6 @@ class HttpServer {
   /// Accepts no more connections, closes idle ones and waits for the requests in flight. After `bound`, stops their
   /// Request::gone, and closes their connections after Limits::last_time. Returns whether all were answered in time.
   bool drain(std::chrono::milliseconds bound);
-  /// Ends drain() as if its bound had passed. From any thread.
-  void hurry() noexcept;
 
   std::size_t connections() const noexcept;
   std::size_t requests_in_flight() const noexcept;
