@@ -110,9 +110,9 @@ Json schemas(const TranslationService& service) {
                              {"stopped_by", {{"type", "string"}, {"enum", {"end", "length"}}}},
                              {"alignment", list_of(number_list)},
                              {"unmet_constraints", list_of(kText)}})},
-      {"Sentence", object({{"source", kText},
-                           {"source_tokens", list_of(kText)},
-                           {"translations", list_of(reference("Hypothesis"))}})},
+      {"Sentence",
+       object(
+           {{"source", kText}, {"source_tokens", list_of(kText)}, {"translations", list_of(reference("Hypothesis"))}})},
       {"Translation", object({{"text", kText},
                               {"source", kText},
                               {"confidence", kNumber},
