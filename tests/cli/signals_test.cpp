@@ -68,7 +68,7 @@ TEST_F(SignalsTest, EndEvaluation) {
   }
   hypotheses.close();
   references.close();
-  for (const std::string& options :
+  for (const std::string options :
        {"--metrics ter", "--metrics ter --sentence-level", "--metrics bleu --confidence 1000000"}) {
     const End end = terminate("$D evaluate hypotheses --reference references " + options + " >scores", 1);
     EXPECT_EQ(end.status, 130) << options << end.error;

@@ -123,17 +123,17 @@ std::map<Ids, double> list_biased(const TableModel& model, const Ids& source, co
 }
 
 TEST(BiasedSearch, EqualsAListOfAllTranslations) {
-  constexpr std::int32_t kLongest = 3;
+  constexpr std::int32_t kTokens = 3;
   TableModel model({.vocabulary = kVocabularySize});
   const auto sentences = random_sentences(6, 5);
   const Ids bias{4, 3};
   for (const double strength : {0.3, 0.9}) {
     const auto found =
         search(model, sentences,
-               {.beam_size = 1000, .n_best = 5, .length_penalty = LengthPenalty::ct2(0), .maximum_length = kLongest},
+               {.beam_size = 1000, .n_best = 5, .length_penalty = LengthPenalty::ct2(0), .maximum_length = kTokens},
                {.bias = bias, .bias_strength = strength});
     for (std::size_t i = 0; i < sentences.size(); ++i) {
-      const auto all = list_biased(model, sentences[i].source, bias, strength, kLongest);
+      const auto all = list_biased(model, sentences[i].source, bias, strength, kTokens);
       std::vector<double> ended;
       for (const Hypothesis& hypothesis : found[i]) {
         if (hypothesis.stopped_by != StoppedBy::kEnd) continue;
@@ -178,7 +178,9 @@ TEST(ObservedSearch, ReportsEachTokenOfTheResultOnce) {
     Ids expected = best.tokens;
     if (best.end >= 0) expected.push_back(best.end);
     EXPECT_EQ(tokens, expected);
-    if (cut || best.end >= 0) EXPECT_TRUE(observed.back().is_last);
+    if (cut || best.end >= 0) {
+      EXPECT_TRUE(observed.back().is_last);
+    }
   }
 }
 

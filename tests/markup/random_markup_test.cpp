@@ -172,7 +172,7 @@ TEST_P(RandomMarkup, ACopyHasTheSameTagsAndText) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Trees, RandomMarkup, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "WithUntouchedElements" : "OfInlineElements"; });
+                         [](const auto& each) { return each.param ? "WithUntouchedElements" : "OfInlineElements"; });
 
 /// Bytes that have a meaning in HTML, in any order.
 TEST(Markup, AnyBytesHaveATranslation) {

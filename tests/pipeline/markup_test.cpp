@@ -59,7 +59,9 @@ TEST_F(MarkupTest, TextWithoutWordsIsCopied) {
 }
 
 TEST_F(MarkupTest, SentencesAreThoseOfTheText) {
-  Record record{.line = 1, .text = "<p>The <b>cat</b> sat. The <i title='a. B'>dog</i> sat.</p><p>The mat.</p>"};
+  Record record;
+  record.line = 1;
+  record.text = "<p>The <b>cat</b> sat. The <i title='a. B'>dog</i> sat.</p><p>The mat.</p>";
   SplitStage("en", Markup::kHtml).process(record);
   ASSERT_EQ(record.sentences.size(), 4U);  // with the attribute
   std::vector<std::string> told;

@@ -102,7 +102,7 @@ TEST(Normalizer, PartsOfALongTextAreAsTheWhole) {
     std::string whole;
     form->normalize(icu::UnicodeString::fromUTF8(text), status).toUTF8String(whole);
     ASSERT_TRUE(U_SUCCESS(status));
-    const tokenizer::Normalizer normalizer({{.kind = kind}});
+    const tokenizer::Normalizer normalizer({{.kind = kind, .pattern = {}, .content = {}}});
     const tokenizer::AlignedText normal = normalizer.apply(text, 0, true);
     EXPECT_TRUE(normal.text == whole);
     ASSERT_EQ(normal.origin.size(), whole.size() + 1);

@@ -11,9 +11,9 @@
 namespace dragoman::pipeline {
 namespace {
 
-/// The abbreviations of a language, without their last full stop. The lists follow CLDR's segmentation suppressions and
-/// the lists of abbreviations in Wiktionary, without entries that are also words, and without entries that often end
-/// a sentence, such as `usw` and `etc`.
+/// The abbreviations of a language, without their last full stop. Written for this file, and compared with CLDR's
+/// segmentation suppressions; without entries that are also words, and without entries that often end a sentence, such
+/// as `usw` and `etc`.
 struct LanguageAbbreviations {
   std::string_view language;
   std::string_view always;          ///< separated by spaces

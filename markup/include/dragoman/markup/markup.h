@@ -44,7 +44,8 @@ struct TranslatedSegment {
 ///
 ///     const markup::Document document("<p><b>Ein Hund</b> läuft.</p>");
 ///     // document.segments().front().text is "Ein Hund läuft."
-///     const std::string html = document.assemble(translations);   // one TranslatedSegment per segment
+///     const std::vector<markup::TranslatedSegment> translations = {{.text = "A dog runs."}};  // one per segment
+///     const std::string html = document.assemble(translations);
 ///
 /// A block element ends a segment; so does an inline element that contains a block element. Elements whose content is
 /// not translated, such as `code` or those with translate="no", keep their bytes; short ones are part of the segment's

@@ -59,7 +59,8 @@ class Translator {
   std::future<std::string> submit(std::string_view text, RecordOptions options = {});
 
   /// A queue of its own in the engine. Sessions with waiting records take turns, one sentence at a time, so a session
-  /// with thousands of records does not delay the others. Records of all sessions share the workers' steps. Thread-safe.
+  /// with thousands of records does not delay the others. Records of all sessions share the workers' steps.
+  /// Thread-safe.
   class Session {
    public:
     /// The translator must outlive the session.

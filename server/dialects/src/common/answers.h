@@ -62,8 +62,8 @@ std::vector<std::string> read_texts(const core::Json& value, const std::string& 
 /// nullptr if the value is null. BadRequest.
 SharedTerms read_terms(const core::Json& value);
 
-/// Throws BadRequest for too many texts, for a text that is too long for the server, and for texts that are together too
-/// long for the caller's key.
+/// Throws BadRequest for too many texts, for a text that is too long for the server, and for texts that are together
+/// too long for the caller's key.
 void check_limits(const std::vector<std::string>& texts, const http::Request& request, const DialectOptions& options);
 
 std::size_t count_characters(std::string_view text) noexcept;

@@ -36,7 +36,8 @@ struct UploadedFile {
 
 /// The parameters of a request, wherever the client puts them: in the query string, in a form, in the fields of a
 /// multipart form, or in a JSON object. Clients also send JSON with the type of a form, and forms without a type.
-/// Therefore the body decides unless the type is JSON or multipart. A value in the body replaces one of the query string.
+/// Therefore the body decides unless the type is JSON or multipart. A value in the body replaces one of the query
+/// string.
 class Parameters {
  public:
   static constexpr std::size_t kMaxFields = 10'000;

@@ -5,7 +5,8 @@
 
 namespace dragoman::server {
 
-/// Returns the text as LibreTranslate reads it from a form: every line end is a line feed, and the last one is left out.
+/// Returns the text as LibreTranslate reads it from a form: every line end is a line feed, and the last one is left
+/// out.
 std::string with_plain_line_ends(std::string_view text);
 
 /// Returns whether the text has nothing to translate: emoji and white space only.

@@ -60,7 +60,7 @@ struct ServerSetup {
 ///
 ///     HttpServer server({.port = 5000}, [](Request request, Reply reply) { reply.send({.body = "hello"}); });
 ///     server.start();
-///     ...
+///     std::this_thread::sleep_for(std::chrono::hours(1));
 ///     server.drain(std::chrono::seconds(30));
 ///
 /// Ambiguous requests (two lengths, a length and chunks, folded fields, control characters) get status 400 and their

@@ -25,8 +25,7 @@ struct OperationHooks {
 /// Checks and observes all requests of a server before they reach its handlers: keys and rates, CORS, log, metrics.
 /// Thread-safe after the last added route and metric.
 ///
-///     Operation operation(options, {});
-///     add_dialects(operation.router(), service, {});
+///     Operation operation(ServerOptions{}, {});
 ///     operation.finish_routes();
 ///     http::HttpServer server(operation.setup(), operation.handler());
 class Operation {

@@ -22,11 +22,11 @@ namespace dragoman::tokenizer {
 ///     const LearnUnigramOptions options{.vocab_size = 8000, .byte_fallback = false};
 ///     core::write_file("joint.spm", learn_sentencepiece_bpe({"train.de", "train.en"}, options));     // core/file.h
 ///
-/// A merge joins the most frequent pair of neighbouring pieces. Among pairs of equal count, it joins the pair whose text
-/// has fewer characters, then the pair whose text is first in the order of bytes. One rule differs from spm_train: in a
-/// run of equal pieces, occurrences are counted without overlap. The order of ids is: special tokens, user-defined
-/// symbols, bytes, merged pieces in the order of the merges, characters by falling count. The score of the i-th merged
-/// piece or character is -i.
+/// A merge joins the most frequent pair of neighbouring pieces. Among pairs of equal count, it joins the pair whose
+/// text has fewer characters, then the pair whose text is first in the order of bytes. One rule differs from
+/// spm_train: in a run of equal pieces, occurrences are counted without overlap. The order of ids is: special tokens,
+/// user-defined symbols, bytes, merged pieces in the order of the merges, characters by falling count. The score of
+/// the i-th merged piece or character is -i.
 ///
 /// Throws like learn_unigram(). Warns on `log` if pairs run out before the vocabulary has its size.
 std::string learn_sentencepiece_bpe(const std::vector<std::filesystem::path>& inputs,
