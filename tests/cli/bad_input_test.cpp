@@ -116,9 +116,9 @@ TEST_F(BadInputTest, AFullDiskIsAnErrorNotASilence) {
 TEST_F(BadInputTest, HelpAndVersionGoToStandardOutput) {
   EXPECT_THAT(run_dragoman(folder_.path(), "--version").output, HasSubstr("dragoman 0."));
   EXPECT_THAT(run_dragoman(folder_.path(), "--help").output, HasSubstr("learn-bpe"));
-  for (const char* command :
-       {"learn-bpe", "learn-unigram", "count-words", "encode", "decode", "convert", "verify", "vocab", "train",
-        "translate", "score", "evaluate", "run", "average", "inspect", "plugins", "doctor"}) {
+  for (const char* command : {"learn-bpe", "learn-unigram", "count-words", "detect", "learn-detector", "encode",
+                              "decode", "convert", "verify", "vocab", "train", "translate", "score", "evaluate", "run",
+                              "average", "inspect", "plugins", "doctor"}) {
     const Outcome outcome = run_dragoman(folder_.path(), std::string(command) + " --help");
     EXPECT_EQ(outcome.status, 0) << command;
     EXPECT_THAT(outcome.output, HasSubstr("Usage: dragoman " + std::string(command)));

@@ -71,6 +71,8 @@ std::vector<std::unique_ptr<Command>> make_commands();
 std::unique_ptr<Command> make_learn_bpe();
 std::unique_ptr<Command> make_learn_unigram();
 std::unique_ptr<Command> make_count_words();
+std::unique_ptr<Command> make_detect();
+std::unique_ptr<Command> make_learn_detector();
 std::unique_ptr<Command> make_prepare();
 std::unique_ptr<Command> make_encode();
 std::unique_ptr<Command> make_decode();

@@ -22,6 +22,8 @@ std::vector<std::unique_ptr<Command>> make_commands() {
   commands.push_back(make_learn_bpe());
   commands.push_back(make_learn_unigram());
   commands.push_back(make_count_words());
+  commands.push_back(make_detect());
+  commands.push_back(make_learn_detector());
   commands.push_back(make_prepare());
   commands.push_back(make_encode());
   commands.push_back(make_decode());
