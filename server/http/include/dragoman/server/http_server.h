@@ -58,10 +58,9 @@ struct ServerSetup {
 /// An HTTP/1.1 server. It reads requests within its limits, calls the handler, and writes the answers in the order of
 /// the requests.
 ///
-///     HttpServer server({.port = 5000}, [](Request request, Reply reply) { reply.send({.body = "hello"}); });
+///     HttpServer server({.port = 5000}, [](const Request& request, Reply reply) { reply.send({.body = request.path}); });
 ///     server.start();
-///     std::this_thread::sleep_for(std::chrono::hours(1));
-///     server.drain(std::chrono::seconds(30));
+///     server.drain(std::chrono::seconds(30));         // when the program is to end
 ///
 /// Ambiguous requests (two lengths, a length and chunks, folded fields, control characters) get status 400 and their
 /// connection is closed, so that a proxy in front cannot be made to see other requests than the server.

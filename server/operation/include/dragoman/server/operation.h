@@ -26,6 +26,9 @@ struct OperationHooks {
 /// Thread-safe after the last added route and metric.
 ///
 ///     Operation operation(ServerOptions{}, {});
+///     operation.router().add({.method = "GET", .pattern = "/hello", .handler = [](http::Request, http::Reply reply) {
+///       reply.send({.body = "hello"});
+///     }});
 ///     operation.finish_routes();
 ///     http::HttpServer server(operation.setup(), operation.handler());
 class Operation {
