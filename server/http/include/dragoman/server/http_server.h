@@ -58,7 +58,9 @@ struct ServerSetup {
 /// An HTTP/1.1 server. It reads requests within its limits, calls the handler, and writes the answers in the order of
 /// the requests.
 ///
-///     HttpServer server({.port = 5000}, [](const Request& request, Reply reply) { reply.send({.body = request.path}); });
+///     HttpServer server({.port = 5000}, [](const Request& request, Reply reply) {
+///       reply.send({.body = request.path});
+///     });
 ///     server.start();
 ///     server.drain(std::chrono::seconds(30));         // when the program is to end
 ///
