@@ -143,10 +143,17 @@ TEST_F(LimitsTest, TheOldestIdleConnectionGivesWay) {
   busy.send(get("/held"));
   held();
   RawClient first = client(), second = client();
+  // An answer may arrive before the server has noted that its connection is idle again.
+  const auto idle = [&] {
+    EXPECT_TRUE(eventually([&] { return server_->requests_in_flight() == 1; }));
+    std::this_thread::sleep_for(50ms);
+  };
   first.send(get("/a"));
   EXPECT_EQ(first.answer().status, 200);
+  idle();
   second.send(get("/a"));
   EXPECT_EQ(second.answer().status, 200);
+  idle();
   RawClient third = client();
   third.send(get("/a"));
   EXPECT_EQ(third.answer().status, 200);
