@@ -20,6 +20,7 @@
 #include <dragoman/core/option_spelling.h>
 #include <dragoman/core/yaml.h>
 #include <dragoman/decoding/option_table.h>
+#include <dragoman/detection/language_detector.h>
 #include <dragoman/plugins/host.h>
 #include <dragoman/server/dialects.h>
 #include <dragoman/server/http_server.h>
@@ -143,6 +144,12 @@ class Serve final : public Command {
     plugins::Host& host = plugins::default_host();
     for (const std::string& plugin : model_options_.host().plugins) host.loader().load(plugin);
     server::ServiceOptions service;
+    service.detector = [](std::string_view text, std::size_t most) {
+      std::vector<server::LanguageGuess> guesses;
+      for (detection::Guess& guess : detection::built_in_detector().detect(text, most))
+        guesses.push_back({.language = std::move(guess.language), .confidence = guess.confidence});
+      return guesses;
+    };
     for (const std::string& word : options.models) service.models.push_back(server::parse_served_model(word));
     service.pivot = options.pivot;
     service.model = model_options_.read(host, session.log);
