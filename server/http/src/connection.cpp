@@ -19,6 +19,8 @@ constexpr std::size_t kSmallRead = 2048;
 constexpr std::size_t kLargeRead = 32 * 1024;
 constexpr std::size_t kMaxLingeringBytes = 16 * 1024 * 1024;
 
+constexpr const char* kNoMemory = "the server has no memory for this request now; try again in a second";
+
 std::string_view trimmed(std::string_view text) {
   while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
   while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
@@ -108,6 +110,15 @@ void Connection::hurry() {
   });
 }
 
+void Connection::give_way() {
+  guard([&] {
+    if (phase_ == Phase::kHead || phase_ == Phase::kBody)
+      refuse(503, kNoMemory);
+    else if (phase_ == Phase::kAnswering && output_bytes_ > 0)
+      close();
+  });
+}
+
 void Connection::close() {
   if (phase_ == Phase::kClosed) return;
   enter(Phase::kClosed);
@@ -190,6 +201,7 @@ void Connection::charge() {
   const std::size_t now = input_.size() + request_bytes_ + (parser_ ? parser_->body_size() : 0) + output_bytes_;
   core_->buffered += now - charged_;  // modulo 2^64
   charged_ = now;
+  waiting_bytes_ = phase_ == Phase::kAnswering ? output_bytes_ : now;
 }
 
 void Connection::process() {
@@ -209,8 +221,8 @@ void Connection::process() {
       refuse(parser_->status(), parser_->reason());
       return;
     }
-    if (core_->buffered > core_->setup.limits.buffered_bytes) {
-      refuse(503, "the server has no memory for this request now; try again in a second");
+    if (core_->buffered > core_->setup.limits.buffered_bytes && !core_->make_room(*this)) {
+      refuse(503, kNoMemory);
       return;
     }
     if (parser_->state() == RequestParser::State::kDone) {

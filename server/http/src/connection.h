@@ -53,6 +53,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::asio::any_io_executor executor() { return transport_->socket().get_executor(); }
   /// When it began to wait for a request; nothing if it has one. From any thread.
   std::optional<Clock::time_point> idle_since() const noexcept;
+  /// The bytes that the server holds because the client has not sent or read the rest. From any thread.
+  std::size_t waiting_bytes() const noexcept { return waiting_bytes_; }
+  /// Sets waiting_bytes() to 0, so that the next call of ServerCore::make_room() does not choose this connection again.
+  void give_way_soon() noexcept { waiting_bytes_ = 0; }
+  /// Frees the memory of an unfinished request with status 503, and that of an unread answer by closing the connection.
+  void give_way();
 
  private:
   enum class Phase {
@@ -122,6 +128,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::unique_ptr<RequestParser> parser_;
   std::size_t request_bytes_ = 0;  ///< of the body that the handler has
   std::size_t charged_ = 0;
+  std::atomic<std::size_t> waiting_bytes_{0};
   bool in_flight_ = false;
   std::size_t lingered_ = 0;
 

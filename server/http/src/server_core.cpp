@@ -50,6 +50,26 @@ bool ServerCore::admit(const std::shared_ptr<Connection>& connection) {
   return true;
 }
 
+bool ServerCore::make_room(const Connection& asking) {
+  std::shared_ptr<Connection> largest;
+  {
+    const std::lock_guard lock(mutex);
+    // As in admit(), the pointers are valid under the lock, and lock() is called for one connection only.
+    auto found = connections.end();
+    std::size_t most = asking.waiting_bytes();
+    for (auto each = connections.begin(); each != connections.end(); ++each)
+      if (const std::size_t bytes = each->first->waiting_bytes(); bytes > most) {
+        found = each;
+        most = bytes;
+      }
+    if (found == connections.end()) return false;
+    found->first->give_way_soon();
+    largest = found->second.lock();
+  }
+  if (largest) post(*largest, [largest] { largest->give_way(); });
+  return true;
+}
+
 void ServerCore::remove(Connection& connection) noexcept {
   {
     const std::lock_guard lock(mutex);

@@ -27,6 +27,9 @@ struct ServerCore {
   void post(Connection& connection, std::function<void()> task);
   /// Returns whether the connection may stay; if there are too many, the one that is idle for longest goes.
   bool admit(const std::shared_ptr<Connection>& connection);
+  /// Frees memory for the request of `asking`: the connection that holds the most bytes for a slow client gives way.
+  /// Returns false if that is `asking` itself. Small requests are thus served although others fill the memory.
+  bool make_room(const Connection& asking);
   void remove(Connection& connection) noexcept;
   std::vector<std::shared_ptr<Connection>> all();
   bool trusts(std::string_view address) const;

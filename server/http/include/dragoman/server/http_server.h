@@ -21,7 +21,8 @@ struct Limits {
   std::size_t head_bytes = 96 * 1024;              ///< request line and header fields; beyond it 414 or 431
   std::size_t head_fields = 100;                   ///< header fields; beyond it 431
   std::size_t body_bytes = 8 * 1024 * 1024;        ///< beyond it 413
-  std::size_t buffered_bytes = 512 * 1024 * 1024;  ///< of all requests and answers in memory; beyond it 503
+  std::size_t buffered_bytes = 512 * 1024 * 1024;  ///< of all requests and answers in memory; beyond it 503 for the
+                                                   ///< largest one that waits for its client
   std::size_t pipelined_bytes = 64 * 1024;    ///< read ahead while a request is answered; a client that sends more and
                                               ///< leaves is noticed when its answer is written
   std::size_t stream_bytes = 1024 * 1024;     ///< queued for a client that reads a stream too slowly
