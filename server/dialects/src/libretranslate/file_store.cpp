@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t kRandomDigits = 32;
 constexpr std::size_t kMaxBytesOfName = 100;
+/// Of an entry, with its name: empty files must not be free.
+constexpr std::size_t kBytesOfEntry = 512;
 
 std::string random_digits() {
   std::random_device device;  // the operating system's generator
@@ -36,18 +38,16 @@ std::string safe_name(std::string_view name) {
 }  // namespace
 
 std::string FileStore::put(std::string_view name, std::string content, Clock::time_point now) {
-  if (content.size() > most_bytes_)
+  const std::size_t bytes = content.size() + kBytesOfEntry;
+  if (bytes > most_bytes_)
     throw BadRequest(fmt::format("the translation has {} bytes; the server keeps files of up to {} bytes",
-                                 content.size(), most_bytes_),
+                                 content.size(), most_bytes_ - std::min(most_bytes_, kBytesOfEntry)),
                      413);
   std::string stored = random_digits() + "." + safe_name(name);
   const std::lock_guard lock(mutex_);
   drop_old(now);
-  while (bytes_ + content.size() > most_bytes_) {
-    bytes_ -= files_.front().content.size();
-    files_.pop_front();
-  }
-  bytes_ += content.size();
+  while (bytes_ + bytes > most_bytes_) drop_oldest();
+  bytes_ += bytes;
   files_.push_back({stored, std::move(content), now});
   return stored;
 }
@@ -60,10 +60,12 @@ std::optional<std::string> FileStore::get(std::string_view stored_name, Clock::t
 }
 
 void FileStore::drop_old(Clock::time_point now) {
-  while (!files_.empty() && now - files_.front().kept > most_age_) {
-    bytes_ -= files_.front().content.size();
-    files_.pop_front();
-  }
+  while (!files_.empty() && now - files_.front().kept > most_age_) drop_oldest();
+}
+
+void FileStore::drop_oldest() {
+  bytes_ -= files_.front().content.size() + kBytesOfEntry;
+  files_.pop_front();
 }
 
 bool FileStore::is_name(std::string_view stored_name) noexcept {

@@ -11,7 +11,7 @@
 namespace dragoman::server {
 
 /// Translated files that wait for their download, in memory. Their names cannot be guessed. When they have too many
-/// bytes together, the oldest go first. Thread-safe.
+/// bytes together (512 for each, and those of its content), the oldest go first. Thread-safe.
 class FileStore {
  public:
   using Clock = std::chrono::steady_clock;
@@ -36,6 +36,7 @@ class FileStore {
   };
 
   void drop_old(Clock::time_point now);
+  void drop_oldest();
 
   const std::size_t most_bytes_;
   const Clock::duration most_age_;
