@@ -220,6 +220,7 @@ void LibreTranslate::translate_file(http::Request& request, http::Reply& reply) 
   std::string_view content = file->content;
   if (content.starts_with(core::kByteOrderMark)) content.remove_prefix(core::kByteOrderMark.size());
   core::replace_invalid_utf8(translate.texts.emplace_back(content));
+  check_limits(translate.texts, request, options_);
   set_languages(translate, source, target);
   if (html) translate.format = TextFormat::kHtml;
   translate.stop = request.gone;
@@ -239,6 +240,7 @@ void LibreTranslate::download_file(const http::Request& request, http::Reply& re
   const std::string name = FileStore::download_name(request.parameter);
   http::Response response = plain_answer(200, "application/octet-stream", std::move(*content));
   response.headers.set("Content-Disposition", fmt::format("attachment; filename={}", name));
+  response.headers.set("Cache-Control", "no-store");
   response.headers.set("X-Content-Type-Options", "nosniff");
   reply.send(std::move(response));
 }
