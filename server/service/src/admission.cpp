@@ -19,24 +19,39 @@ std::size_t Admission::weight(const std::vector<std::string>& texts) {
   return std::max(characters, TranslationService::kCharactersOfText);
 }
 
-std::chrono::seconds Admission::wait_for(std::size_t weight, Clock::time_point now) const {
+std::size_t Admission::weight(const TranslateRequest& request, std::int32_t translations) {
+  constexpr std::size_t kAlignment = 16;
+  const std::size_t factor =
+      static_cast<std::size_t>(std::max(translations, 1)) * (request.details && request.alignment ? kAlignment : 1);
+  return weight(request.texts) * factor;
+}
+
+std::size_t Admission::most_of(const std::string& caller) const {
+  return caller.empty() ? most_ : most_ - most_ / 4;
+}
+
+std::chrono::seconds Admission::wait_for(std::size_t excess, Clock::time_point now) const {
   constexpr double kLongest = 60;
   const double elapsed = std::chrono::duration<double>(now - busy_since_).count();
   const double pace = done_since_ > 0 && elapsed > 0 ? static_cast<double>(done_since_) / elapsed : 0;
-  const auto excess = static_cast<double>(inside_ + weight - most_);
-  const double seconds = pace > 0 ? excess / pace : 1;
+  const double seconds = pace > 0 ? static_cast<double>(excess) / pace : 1;
   return std::chrono::seconds(static_cast<int>(std::clamp(std::ceil(seconds), 1.0, kLongest)));
 }
 
-void Admission::enter(std::size_t weight, Clock::time_point now) {
-  core::require(weight <= most_, core::ErrorCode::kBadInput,
-                "the request has {} characters, {} of them for each text; the server translates at most {} at a time: "
-                "send it in parts",
-                weight, TranslationService::kCharactersOfText, most_);
+void Admission::enter(std::size_t weight, Clock::time_point now, const std::string& caller) {
+  const std::size_t most = most_of(caller);
+  core::require(weight <= most, core::ErrorCode::kBadInput,
+                "the request counts as {} characters: {} more for each text, as often as it has translations, and 16 "
+                "times with alignments; the server translates at most {} at a time: send it in parts",
+                weight, TranslationService::kCharactersOfText, most);
   const std::lock_guard lock(mutex_);
-  if (inside_ + weight > most_) {
+  const auto found = by_caller_.find(caller);
+  const std::size_t own = caller.empty() || found == by_caller_.end() ? 0 : found->second;
+  if (inside_ + weight > most_ || own + weight > most) {
     ++refused_;
-    const std::chrono::seconds wait = wait_for(weight, now);
+    const std::size_t excess =
+        std::max(inside_ + weight - std::min(inside_ + weight, most_), own + weight - std::min(own + weight, most));
+    const std::chrono::seconds wait = wait_for(excess, now);
     throw Busy(fmt::format("the server is busy: requests with {} characters are waiting; try again in {} s", inside_,
                            wait.count()),
                wait);
@@ -45,12 +60,17 @@ void Admission::enter(std::size_t weight, Clock::time_point now) {
     busy_since_ = now;
     done_since_ = 0;
   }
+  if (!caller.empty()) by_caller_[caller] += weight;
   inside_ += weight;
   ++requests_;
 }
 
-void Admission::leave(std::size_t weight) {
+void Admission::leave(std::size_t weight, const std::string& caller) {
   const std::lock_guard lock(mutex_);
+  if (const auto found = by_caller_.find(caller); found != by_caller_.end()) {
+    found->second -= weight;
+    if (found->second == 0) by_caller_.erase(found);
+  }
   inside_ -= weight;
   --requests_;
   ++requests_done_;

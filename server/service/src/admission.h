@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <dragoman/server/translation_service.h>
@@ -21,17 +22,24 @@ class Admission {
   /// Returns what the texts count for.
   static std::size_t weight(const std::vector<std::string>& texts);
 
-  /// Throws Busy if there is no room now, and Error{kBadInput} if there never is.
-  void enter(std::size_t weight, Clock::time_point now = Clock::now());
-  void leave(std::size_t weight);
+  /// Returns what a request counts for: its memory and its work grow with its translations, and alignments have a value
+  /// for each pair of tokens.
+  static std::size_t weight(const TranslateRequest& request, std::int32_t translations);
+
+  /// Throws Busy if there is no room now, and Error{kBadInput} if there never is. The unfinished requests of one caller
+  /// have at most three quarters of the room, so that others get in. "": a caller without this bound.
+  void enter(std::size_t weight, Clock::time_point now = Clock::now(), const std::string& caller = {});
+  void leave(std::size_t weight, const std::string& caller = {});
 
   void describe(ServiceLoad& load) const;
 
  private:
-  std::chrono::seconds wait_for(std::size_t weight, Clock::time_point now) const;
+  std::chrono::seconds wait_for(std::size_t excess, Clock::time_point now) const;
+  std::size_t most_of(const std::string& caller) const;
 
   const std::size_t most_;
   mutable std::mutex mutex_;
+  std::unordered_map<std::string, std::size_t> by_caller_;
   std::size_t inside_ = 0;
   std::size_t requests_ = 0;
   std::uint64_t requests_done_ = 0;

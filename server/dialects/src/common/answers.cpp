@@ -162,6 +162,10 @@ SharedTerms read_terms(const Json& value) {
   return terms.empty() ? nullptr : make_terms(std::move(terms));
 }
 
+std::string caller_of(const http::Request& request) {
+  return request.key.empty() ? "address " + request.peer : "key " + request.key;
+}
+
 std::size_t count_characters(std::string_view text) noexcept {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));

@@ -66,6 +66,9 @@ SharedTerms read_terms(const core::Json& value);
 /// too long for the caller's key.
 void check_limits(const std::vector<std::string>& texts, const http::Request& request, const DialectOptions& options);
 
+/// Returns who sent the request, for TranslateRequest::caller: the name of the key, or else the address.
+std::string caller_of(const http::Request& request);
+
 std::size_t count_characters(std::string_view text) noexcept;
 std::string lower_case(std::string_view text);
 std::string upper_case(std::string_view text);

@@ -132,6 +132,7 @@ void DeepL::translate(http::Request& request, http::Reply& reply) {
     throw BadRequest("'formality' is not supported for given 'target_lang'.");
   if (const std::string id = parameters.text("glossary_id"); !id.empty()) apply_glossary(request, id, translate);
   translate.stop = request.gone;
+  translate.caller = caller_of(request);
   const std::string model = parameters.text("model_type");
   std::vector<std::size_t> sizes;
   for (const std::string& text : translate.texts) sizes.push_back(count_characters(text));

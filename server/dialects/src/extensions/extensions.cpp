@@ -30,6 +30,7 @@ TranslateRequest extension_request(const http::Request& request, const DialectOp
   translate.source = source.empty() ? "auto" : lower_case(source);
   translate.target = lower_case(target);
   translate.stop = request.gone;
+  translate.caller = caller_of(request);
   return translate;
 }
 

@@ -164,6 +164,7 @@ void LibreTranslate::translate(http::Request& request, http::Reply& reply) {
   if (format == "html") translate.format = TextFormat::kHtml;
   translate.glossary = read_terms(parameters.get("glossary"));
   translate.stop = request.gone;
+  translate.caller = caller_of(request);
   // Texts without words keep their place, with an empty text for the service.
   std::vector<std::string> echoed(translate.texts.size());
   for (std::size_t i = 0; i < echoed.size(); ++i)
@@ -224,6 +225,7 @@ void LibreTranslate::translate_file(http::Request& request, http::Reply& reply) 
   set_languages(translate, source, target);
   if (html) translate.format = TextFormat::kHtml;
   translate.stop = request.gone;
+  translate.caller = caller_of(request);
   const std::string beginning = address(request) + "/download_file/";
   translate_and_answer(
       service_, std::move(translate), reply, word_libretranslate,

@@ -139,6 +139,7 @@ TranslateRequest translate_request(const V1Request& asked, std::vector<std::stri
   translate.details = asked.details;
   translate.alignment = asked.alignment;
   translate.stop = request.gone;
+  translate.caller = caller_of(request);
   return translate;
 }
 

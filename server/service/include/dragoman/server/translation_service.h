@@ -53,6 +53,7 @@ struct ServiceOptions {
   /// Empty: every text without a source language is taken to be in the first language of the service.
   Detector detector{};
   /// The largest sum of the characters of all unfinished requests. Each text counts for kCharactersOfText more.
+  /// The sum of a request is multiplied by its number of translations, and by 16 if it has alignments.
   std::size_t characters_in_flight = 2'000'000;
   /// The largest beam and number of translations that a request may set.
   std::int32_t max_hypotheses = 32;
@@ -140,6 +141,9 @@ struct TranslateRequest {
   bool details = false;
   /// Whether details have alignments.
   bool alignment = false;
+  /// Who sent the request, such as a key or an address. The unfinished requests of a caller have at most three quarters
+  /// of ServiceOptions::characters_in_flight. Empty: all of it.
+  std::string caller{};
   /// A stop request ends the request with Error{kInterrupted}.
   std::stop_token stop{};
   /// Called by a worker. It must be quick and must not throw. Calls for one text do not overlap.
