@@ -1,4 +1,4 @@
-#include "file_store.h"
+#include "libretranslate/file_store.h"
 
 #include <gtest/gtest.h>
 

@@ -112,7 +112,8 @@ TEST(Multipart, DamagedBodiesAreRefused) {
 TEST(FileStore, BytesAndAgeAreBounded) {
   using std::chrono::minutes;
   const FileStore::Clock::time_point start{};
-  FileStore store(10, minutes(30));
+  constexpr std::size_t kBytesOfEntry = 512;
+  FileStore store(10 + 2 * kBytesOfEntry, minutes(30));
   const std::string first = store.put("/tmp/x/ä b.txt", "123456", start);
   EXPECT_TRUE(FileStore::is_name(first));
   EXPECT_EQ(FileStore::download_name(first), "___b.txt");
@@ -124,7 +125,7 @@ TEST(FileStore, BytesAndAgeAreBounded) {
   EXPECT_FALSE(store.get(first, start).has_value()) << "the oldest goes first";
   EXPECT_TRUE(store.get(second, start + minutes(30)).has_value());
   EXPECT_FALSE(store.get(second, start + minutes(31)).has_value());
-  EXPECT_THROW(store.put("e", std::string(11, 'x'), start), BadRequest);
+  EXPECT_THROW(store.put("e", std::string(11 + kBytesOfEntry, 'x'), start), BadRequest);
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ TEST(CompletedSearch, HasAHypothesisForEachAlternative) {
   request.alternatives = 0;
   EXPECT_EQ(completed_search({}, request, "greedy", 1), decoding::Search());
   request.constraints = {"a"};
-  EXPECT_EQ(completed_search({}, request, "greedy", 1), (decoding::Search{.decoder = "beam", .beam_size = 4}));
+  EXPECT_EQ(completed_search({}, request, "greedy", 1), decoding::Search{.decoder = "beam"});
   EXPECT_EQ(completed_search({}, request, "beam", 1), (decoding::Search{.beam_size = 4}));
 }
 
