@@ -82,6 +82,7 @@ TEST(ModelDefaults, WhatTheModelSaysNeedNotBeOfUseToTheSearchThatTheUserWants) {
 Json another_value(const core::Option& option) {
   if (option.name == "decoder") return "sampling";
   if (option.name == "suppress_tokens") return Json::array({Json::array({5})});
+  if (option.name == "end_tokens") return Json::array({5});
   if (option.name == "alpha") return 0.25;
   if (!option.choices.empty()) return option.choices[option.choices[0] == option.fallback.get() ? 1 : 0];
   if (option.fallback.get().is_boolean()) return !option.fallback.get().get<bool>();

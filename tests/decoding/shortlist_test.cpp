@@ -229,7 +229,7 @@ TEST_P(ShortlistSearchTest, TokensThatEndTheSearchMayBeChosenToo) {
   DecodingOptions suppressing = options;
   for (std::int32_t token = 0; token < kSize; ++token)
     if (std::ranges::find(listed, token) == listed.end() && std::ranges::find(ends, token) == ends.end() &&
-        token != vocabularies().end)
+        token != vocabularies().end && token != vocabularies().unknown)
       suppressing.suppressed.push_back({token});
   const auto expected = decode(sentences, suppressing, 20);
   for (Sentence& sentence : sentences) sentence.shortlist = &shortlist;

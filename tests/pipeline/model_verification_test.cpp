@@ -168,7 +168,7 @@ TEST_F(ModelVerificationTest, ImportsStopWhenTheyAreAsked) {
   stop.request_stop();
   EXPECT_THAT(
       error_of([&] { plugins::import_model(foreign_, folder_ / "stopped", host_, {.stop = stop.get_token()}); }),
-      HasSubstr("interrupted while it was imported"));
+      HasSubstr("interrupted while importing a model"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "stopped"));
 }
 

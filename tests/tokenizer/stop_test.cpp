@@ -1,6 +1,7 @@
 // A stop request ends the encoding of one long text.
 #include "normalizing/normalizer.h"
 #include "stop_during.h"
+#include "test_names.h"
 #include "tokenizer_test_support.h"
 
 #include <algorithm>
@@ -70,7 +71,8 @@ TEST_P(StopTest, EndsEncoding) {
 
 INSTANTIATE_TEST_SUITE_P(Tokenizers, StopTest,
                          ::testing::Values("default.tokenizer.json", "byte_level_plain.tokenizer.json",
-                                           "learned_unigram_plain.model"));
+                                           "learned_unigram_plain.model"),
+                         dragoman::testing::kParameterName);
 
 TEST(Stop, EndsSampledEncodings) {
   const auto bpe = tokenizer::load_tokenizer(source_folder() / "tests/tokenizer/golden/default.tokenizer.json");

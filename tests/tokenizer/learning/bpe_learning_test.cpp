@@ -305,7 +305,7 @@ TEST(BpeLearning, ErrorsSayWhatToDo) {
   EXPECT_THAT(error_of("", bare(10)), HasSubstr("no words"));
   EXPECT_THAT(error_of("  \n \n\n", LearnOptions{}), HasSubstr("no words"));
   EXPECT_THAT(error_of("abcde\n", bare(4)), AllOf(HasSubstr("5 characters"), HasSubstr("at least 5")));
-  EXPECT_THAT(error_of("a", bare(0)), HasSubstr("must be above 0"));
+  EXPECT_THAT(error_of("a", bare(0)), HasSubstr("must be a whole number from 1"));
   LearnOptions options = bare(10);
   options.character_coverage = 1.5;
   EXPECT_THAT(error_of("a", options), HasSubstr("1.5"));

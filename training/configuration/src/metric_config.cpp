@@ -115,25 +115,26 @@ MetricChoice read_metric(OptionReader& options, const Json& tree) {
   return {.kind = *kind};
 }
 
-template <class Metric>
-Json shared_json(const Metric& metric) {
-  return {{"name", metric.name},
-          {"better", metric.higher_is_better ? "higher" : "lower"},
-          {"on_failure", metric.failure == MetricFailure::kStop ? "stop" : "warn"}};
+const char* better_name(bool higher_is_better) {
+  return higher_is_better ? "higher" : "lower";
+}
+const char* failure_name(MetricFailure failure) {
+  return failure == MetricFailure::kStop ? "stop" : "warn";
 }
 
 Json to_json(const MetricChoice& metric) {
-  if (metric.kind == ValidationMetric::kFunction) {
-    Json json = shared_json(metric.function);
-    json["function"] = metric.function.function;
-    return json;
-  }
+  if (metric.kind == ValidationMetric::kFunction)
+    return {{"name", metric.function.name},
+            {"function", metric.function.function},
+            {"better", better_name(metric.function.higher_is_better)},
+            {"on_failure", failure_name(metric.function.failure)}};
   if (metric.kind != ValidationMetric::kCommand) return metric.name();
   const ExternalMetric& external = metric.external;
-  Json json = shared_json(external);
-  json["command"] = external.command.size() == 1 ? Json(external.command.front()) : Json(external.command);
-  json["timeout"] = external.timeout;
-  return json;
+  return {{"name", external.name},
+          {"command", external.command.size() == 1 ? Json(external.command.front()) : Json(external.command)},
+          {"better", better_name(external.higher_is_better)},
+          {"timeout", external.timeout},
+          {"on_failure", failure_name(external.failure)}};
 }
 
 /// Loss and perplexity are always measured.
