@@ -189,7 +189,7 @@ def test_numbers_that_are_none_are_named(translator, option):
 
 
 def test_options_without_an_effect_are_refused(tokenizer):
-    with pytest.raises(dragoman.InvalidArgumentError) as raised:
+    with pytest.raises(dragoman.BadInputError) as raised:
         dragoman.learn_bpe(texts=["a"], dummy_prefix=False)
     assert raised.value.key == "dummy_prefix"
     for dropout in (float("nan"), 5, -1):

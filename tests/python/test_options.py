@@ -43,7 +43,7 @@ def test_a_learner_names_the_option_that_is_wrong(function):
     with pytest.raises(dragoman.BadInputError, match="did you mean 'vocab_size'") as raised:
         LEARNERS[function](texts=["a b"], vocab_sise=300)
     assert raised.value.key == "vocab_sise"
-    with pytest.raises(dragoman.BadInputError, match="character_coverage: is 2.0; it must be") as raised:
+    with pytest.raises(dragoman.BadInputError, match="character_coverage: is 2; it must be") as raised:
         LEARNERS[function](texts=["a b"], character_coverage=2.0)
     assert raised.value.key == "character_coverage"
 
