@@ -113,12 +113,12 @@ void TranslationService::translate(TranslateRequest request, Done done) {
   core::require(request.alternatives >= 0 && request.alternatives < impl_->options.max_hypotheses,
                 core::ErrorCode::kBadInput, "{} alternatives; a request may have at most {}", request.alternatives,
                 impl_->options.max_hypotheses - 1);
-  JobSetting setting{.models = models,
-                     .search = read_request_search(request.options.get(), impl_->options.max_hypotheses),
-                     .guess_source = [&detector = impl_->options.detector, models](std::string_view text,
-                                                                                  const std::string& target) {
-                       return Impl::guess_source(detector, *models, text, target);
-                     }};
+  JobSetting setting{
+      .models = models,
+      .search = read_request_search(request.options.get(), impl_->options.max_hypotheses),
+      .guess_source = [&detector = impl_->options.detector, models](std::string_view text, const std::string& target) {
+        return Impl::guess_source(detector, *models, text, target);
+      }};
   const std::size_t weight =
       Admission::weight(request, std::max(request.alternatives + 1, setting.search.n_best.value_or(1)));
   const std::string caller = request.caller;
