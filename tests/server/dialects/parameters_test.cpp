@@ -60,6 +60,9 @@ TEST(Parameters, JsonIsBounded) {
   EXPECT_THAT(problem(many + "]}", kJson), HasSubstr("more than 200000 values"));
   EXPECT_EQ(read("{\"a\":\"" + std::string(300'000, ',') + "\"}", kJson)["a"].get<std::string>().size(), 300'000u);
   EXPECT_EQ(read(R"({"a": 1, "a": 2})", kJson), (Json{{"a", 2}})) << "as clients' libraries read it";
+  std::string names = "{\"a\":0";
+  for (int i = 0; i < 300; ++i) names += ",\"a" + std::to_string(i) + "\":0";
+  EXPECT_THAT(problem(names + "}", kJson), HasSubstr("more than 200 names"));
 }
 
 TEST(Parameters, FieldsAreBounded) {

@@ -115,6 +115,9 @@ TEST_F(V1Test, LinesAreAnsweredInOrder) {
   EXPECT_THAT(refuse("\"a\"\n{\"source\":\"de\"}"), HasSubstr("line 2: text is missing"));
   EXPECT_THAT(refuse("{\"text\":\"a\",\"n_best\":2}"), HasSubstr("line 1: unknown key"));
   EXPECT_THAT(refuse(" \n"), HasSubstr("no lines"));
+  Json names = Json::object();
+  for (int i = 0; i < 300; ++i) names["a" + std::to_string(i)] = 1;
+  EXPECT_THAT(refuse(names.dump() + "\n\"a\"\n"), HasSubstr("more than 200 names"));
 }
 
 TEST_F(V1Test, ALineThatFailsLeavesTheOthers) {

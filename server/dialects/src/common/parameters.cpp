@@ -55,6 +55,12 @@ std::size_t count_values(std::string_view text) {
   return count;
 }
 
+/// Limits the names of a request: an object of the JSON library finds its keys one by one, so adding many is quadratic.
+void check_names(std::string_view place, std::size_t count) {
+  constexpr std::size_t kMaxNames = 200;
+  if (count > kMaxNames) throw BadBody(fmt::format("the {} has more than {} names", place, kMaxNames));
+}
+
 std::string media_type(std::string_view content_type) {
   std::string type(core::trim_white_space(content_type.substr(0, content_type.find(';'))));
   std::ranges::transform(type, type.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
@@ -70,6 +76,14 @@ core::Json parse_request_json(std::string_view text) {
   if (!parsed.problem.empty())
     throw BadBody(fmt::format("the body is not valid JSON: byte {}: {}", parsed.position, parsed.problem));
   return std::move(parsed.tree);
+}
+
+void replace_members(core::Json& object, core::Json members) {
+  check_names("body", members.size());
+  for (auto& [key, value] : members.items()) {
+    object.erase(key);
+    object[key] = std::move(value);
+  }
 }
 
 std::vector<std::pair<std::string, std::string>> parse_form(std::string_view text) {
@@ -120,10 +134,7 @@ void Parameters::read_json(std::string_view body) {
   core::Json tree = parse_request_json(body);
   if (!tree.is_object()) throw BadBody("the body must be a JSON object");
   from_json_ = true;
-  for (auto& [key, value] : tree.items()) {
-    values_.erase(key);
-    values_[key] = std::move(value);
-  }
+  replace_members(values_, std::move(tree));
 }
 
 void Parameters::add_fields(std::vector<std::pair<std::string, std::string>> fields) {
@@ -136,9 +147,7 @@ void Parameters::add_fields(std::vector<std::pair<std::string, std::string>> fie
     if (values.empty()) names.push_back(name);
     values.push_back(std::move(value));
   }
-  // An object of the JSON library finds keys one by one.
-  constexpr std::size_t kMaxNames = 200;
-  if (names.size() > kMaxNames) throw BadBody(fmt::format("the form has more than {} names", kMaxNames));
+  check_names("form", names.size());
   for (const std::string& name : names) {
     std::vector<std::string>& values = by_name[name];
     values_.erase(name);

@@ -73,6 +73,10 @@ class Parameters {
 /// Parses JSON of a request. Throws BadBody.
 core::Json parse_request_json(std::string_view text);
 
+/// Puts the members of one object of a request into another; equal names are replaced and come last. Throws BadBody
+/// for more than 200 members, since the time is quadratic in their number.
+void replace_members(core::Json& object, core::Json members);
+
 /// Parses `a=1&b=2`. Throws BadBody for too many fields.
 std::vector<std::pair<std::string, std::string>> parse_form(std::string_view text);
 

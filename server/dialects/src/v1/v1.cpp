@@ -26,8 +26,7 @@ Json read_object(const http::Request& request) {
   Json object = v1_object_of_query(request);
   http::Request body = request;
   body.query.clear();
-  const Parameters parameters(body);
-  for (const auto& [key, value] : parameters.all().items()) object[key] = value;
+  replace_members(object, Parameters(body).all());
   return object;
 }
 

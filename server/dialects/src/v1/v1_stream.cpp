@@ -152,7 +152,7 @@ void answer_by_lines(TranslationService& service, const http::Request& request, 
                      http::Reply reply) {
   Lines lines = read_lines(request.body);
   Json parameters = v1_object_of_query(request);
-  for (auto& [key, value] : lines.parameters.items()) parameters[key] = std::move(value);
+  replace_members(parameters, std::move(lines.parameters));
   const V1Request asked = read_v1_request(parameters);
   if (asked.stream) throw BadRequest("stream: lines are answered as they are done; leave it out");
   check_limits(lines.texts, request, options);
