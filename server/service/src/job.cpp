@@ -34,8 +34,13 @@ std::string without_tags(std::string_view html) {
 
 }  // namespace
 
-Job::Job(TranslateRequest request, TranslationService::Done done, JobSetting setting, std::function<void()> changed)
-    : request_(std::move(request)), done_(std::move(done)), setting_(std::move(setting)), changed_(std::move(changed)) {
+Job::Job(TranslateRequest request, TranslationService::Done done, JobSetting setting, Splitters& splitters,
+         std::function<void()> changed)
+    : request_(std::move(request)),
+      done_(std::move(done)),
+      setting_(std::move(setting)),
+      splitters_(splitters),
+      changed_(std::move(changed)) {
   items_.resize(request_.texts.size());
   result_.texts.resize(request_.texts.size());
 }
@@ -82,16 +87,9 @@ bool Job::open_item(std::size_t index) {
     return false;
   }
   // HTML is one record, whose sentences the translator keeps together with their tags.
-  splitter(item.source);
   item.cutter.emplace(std::move(request_.texts[index]), !is_html(), !has_no_spaces(request_.target),
-                      splitters_.at(item.source));
+                      splitters_.get(item.source));
   return true;
-}
-
-pipeline::SentenceSplitter& Job::splitter(const std::string& language) {
-  auto& splitter = splitters_[language];
-  if (splitter == nullptr) splitter = make_splitter(language);
-  return *splitter;
 }
 
 std::optional<Job::Place> Job::cut_sentence() {
@@ -196,7 +194,7 @@ void Job::submit(const Place& place) {
   const Leg& leg = legs[number];
   const bool is_last = number + 1 == legs.size();
   if (is_html())
-    record.sentences = html_sentences(record.text, splitter(leg.source));
+    record.sentences = html_sentences(record.text, *splitters_.get(leg.source));
   else
     core::keep_on_one_line(record.text);
   if (is_last) record.fields = sentence_fields(request_, place.sentence == 0);

@@ -36,8 +36,10 @@ class Job {
   /// get their turn.
   static constexpr std::size_t kWindow = 256;
 
-  /// `changed` is called when the job has something to do for the scheduler: by workers, and by stop().
-  Job(TranslateRequest request, TranslationService::Done done, JobSetting setting, std::function<void()> changed);
+  /// `changed` is called when the job has something to do for the scheduler: by workers, and by stop(). `splitters`
+  /// belongs to the thread of the scheduler.
+  Job(TranslateRequest request, TranslationService::Done done, JobSetting setting, Splitters& splitters,
+      std::function<void()> changed);
   ~Job();
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
@@ -89,7 +91,6 @@ class Job {
 
   /// Prepares the next text. Returns false if it is complete or failed.
   bool open_item(std::size_t index);
-  pipeline::SentenceSplitter& splitter(const std::string& language);
   bool is_html() const noexcept { return request_.format == TextFormat::kHtml; }
   std::optional<Place> next_sentence();
   std::optional<Place> cut_sentence();
@@ -110,9 +111,9 @@ class Job {
   TranslateRequest request_;
   TranslationService::Done done_;
   JobSetting setting_;
+  Splitters& splitters_;
   std::function<void()> changed_;
   std::map<pipeline::Translator*, std::unique_ptr<pipeline::Translator::Session>> sessions_;
-  std::map<std::string, std::shared_ptr<pipeline::SentenceSplitter>> splitters_;
   TranslateResult result_;
   std::stop_source ended_;
   std::size_t next_item_ = 0;

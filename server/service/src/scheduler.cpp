@@ -22,8 +22,8 @@ void Scheduler::add(TranslateRequest request, TranslationService::Done done, Job
   std::unique_lock lock(mutex_);
   core::require(!ending_, core::ErrorCode::kInterrupted, "the service is ending");
   const std::size_t number = added_++;
-  auto job =
-      std::make_unique<Job>(std::move(request), std::move(done), std::move(setting), [this, number] { queue(number); });
+  auto job = std::make_unique<Job>(std::move(request), std::move(done), std::move(setting), splitters_,
+                                   [this, number] { queue(number); });
   jobs_.emplace(number, Entry{.job = std::move(job)});
   lock.unlock();
   queue(number);

@@ -46,6 +46,7 @@ class Scheduler {
   std::size_t added_ = 0;
   bool ending_ = false;
   std::atomic<std::uint64_t> sentences_done_ = 0;
+  Splitters splitters_;  ///< of the thread
   std::jthread thread_;
 };
 

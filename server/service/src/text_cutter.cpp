@@ -23,12 +23,15 @@ std::size_t place_to_cut(std::string_view sentence) {
 
 }  // namespace
 
-std::shared_ptr<pipeline::SentenceSplitter> make_splitter(const std::string& language) {
+const std::shared_ptr<pipeline::SentenceSplitter>& Splitters::get(const std::string& language) {
+  auto& splitter = by_language_[language];
+  if (splitter != nullptr) return splitter;
   try {
-    return std::make_shared<pipeline::SentenceSplitter>(language);
+    splitter = std::make_shared<pipeline::SentenceSplitter>(language);
   } catch (const core::Error&) {
-    return std::make_shared<pipeline::SentenceSplitter>("en");
+    splitter = std::make_shared<pipeline::SentenceSplitter>("en");
   }
+  return splitter;
 }
 
 std::vector<core::TextRange> html_sentences(const std::string& html, pipeline::SentenceSplitter& splitter) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,9 +21,16 @@ struct Segment {
   std::string text{};
 };
 
-/// Returns a splitter for a language, for use by one thread. For a language that ICU does not know, it has the rules of
-/// English.
-std::shared_ptr<pipeline::SentenceSplitter> make_splitter(const std::string& language);
+/// The splitters of the languages that were needed so far. They are kept, since making one takes as long as translating
+/// a short sentence with a small model. For use by one thread.
+class Splitters {
+ public:
+  /// Returns the splitter of a language. For a language that ICU does not know, it has the rules of English.
+  const std::shared_ptr<pipeline::SentenceSplitter>& get(const std::string& language);
+
+ private:
+  std::map<std::string, std::shared_ptr<pipeline::SentenceSplitter>> by_language_;
+};
 
 /// Returns the sentences of a fragment of HTML, as ranges of the fragment.
 std::vector<core::TextRange> html_sentences(const std::string& html, pipeline::SentenceSplitter& splitter);

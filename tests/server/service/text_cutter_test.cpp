@@ -18,7 +18,7 @@ struct Cut {
 };
 
 Cut cut(const std::string& text, bool spaced = true) {
-  TextCutter cutter(text, true, spaced, make_splitter("en"));
+  TextCutter cutter(text, true, spaced, Splitters().get("en"));
   Cut result;
   while (const auto segment = cutter.next()) {
     result.joined += segment->before + segment->text;
