@@ -63,7 +63,7 @@ void BlockingCall::keep(nb::python_error error) {
   stop_.request_stop();
 }
 
-void BlockingCall::run_untyped(core::FunctionRef<void()> work) {
+void BlockingCall::run_untyped(core::FunctionRef<void()> python_work, core::FunctionRef<void()> work) {
   // At the end of the interpreter, calls of daemon threads are stopped and waited for.
   const UnfinishedGuard registered(stop_);
   std::exception_ptr problem;
@@ -75,6 +75,7 @@ void BlockingCall::run_untyped(core::FunctionRef<void()> work) {
     }
   };
   if (!handles_signals()) {
+    python_work();
     const nb::gil_scoped_release released;
     guarded();
   } else {
@@ -91,7 +92,17 @@ void BlockingCall::run_untyped(core::FunctionRef<void()> work) {
     {
       const nb::gil_scoped_release released;
       worker = core::try_start_thread(body);
-      if (!worker) body();
+    }
+    std::exception_ptr python_problem;
+    try {
+      python_work();
+    } catch (...) {
+      python_problem = std::current_exception();
+      stop_.request_stop();
+    }
+    if (!worker) {
+      const nb::gil_scoped_release released;
+      body();
     }
     for (;;) {
       {
@@ -103,6 +114,7 @@ void BlockingCall::run_untyped(core::FunctionRef<void()> work) {
     }
     const nb::gil_scoped_release released;
     worker.reset();
+    if (python_problem) problem = python_problem;
   }
   // A function of the caller, or Ctrl-C: the error that the stop caused says less.
   if (raised_) throw nb::python_error(std::move(*raised_));

@@ -37,12 +37,19 @@ class BlockingCall {
   /// Calls `work` and waits for it.
   template <class Work>
   auto run(Work&& work) {
+    return run_beside([] {}, std::forward<Work>(work));
+  }
+
+  /// Calls `work` and waits for it. Meanwhile, or before it, this thread calls `python_work` under the GIL. If
+  /// `python_work` throws, `work` is asked to stop, and the call ends with that exception.
+  template <class PythonWork, class Work>
+  auto run_beside(PythonWork&& python_work, Work&& work) {
     using Result = std::invoke_result_t<Work&>;
     if constexpr (std::is_void_v<Result>) {
-      run_untyped([&] { work(); });
+      run_untyped(python_work, [&] { work(); });
     } else {
       std::optional<Result> result;
-      run_untyped([&] { result.emplace(work()); });
+      run_untyped(python_work, [&] { result.emplace(work()); });
       return std::move(*result);
     }
   }
@@ -57,7 +64,7 @@ class BlockingCall {
   }
 
  private:
-  void run_untyped(core::FunctionRef<void()> work);
+  void run_untyped(core::FunctionRef<void()> python_work, core::FunctionRef<void()> work);
   /// Keeps the first exception of a Python function, and asks the library to stop. Under the GIL.
   void keep(nb::python_error error);
 

@@ -3,10 +3,14 @@
 #include "parts.h"
 
 #include <algorithm>
+#include <atomic>
+#include <condition_variable>
 #include <filesystem>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -98,41 +102,78 @@ Tokenizer from_content(nb::handle content, const std::string& name, const std::s
   });
 }
 
-/// The texts of a Python sequence. They stay alive and unchanged while this object exists.
+/// The texts of a Python sequence. They stay alive and unchanged while this object exists. One thread reads them, under
+/// the GIL, while others may wait for the first of them: CPython makes the UTF-8 of each text when it is asked for.
 class Texts {
  public:
   explicit Texts(nb::handle sequence) : tuple_(nb::steal(PySequence_Tuple(sequence.ptr()))) {
     if (!tuple_.is_valid()) throw nb::python_error();
-    const Py_ssize_t size = PyTuple_Size(tuple_.ptr());
-    views_.reserve(static_cast<std::size_t>(size));
-    for (Py_ssize_t i = 0; i < size; ++i) {
-      views_.push_back(text_of(PyTuple_GetItem(tuple_.ptr(), i)));
-      bytes_ += views_.back().size();
-    }
+    views_.resize(static_cast<std::size_t>(PyTuple_Size(tuple_.ptr())));
   }
-  std::span<const std::string_view> get() const { return views_; }
-  std::size_t bytes() const { return bytes_; }
+  std::size_t size() const { return views_.size(); }
+
+  /// Reads the texts that were not read yet, until they have more than `bytes` bytes. Returns whether all of them have
+  /// at most as many.
+  bool read(std::size_t bytes = std::numeric_limits<std::size_t>::max()) {
+    constexpr std::size_t kStride = 256;
+    SignalCheck check;
+    std::size_t read = read_;
+    std::size_t sum = 0;
+    for (; read < size() && sum <= bytes; ++read) {
+      check();
+      views_[read] = text_of(PyTuple_GetItem(tuple_.ptr(), static_cast<Py_ssize_t>(read)));
+      sum += views_[read].size();
+      if (read % kStride == 0) tell(read);
+    }
+    tell(read);
+    return read == size() && sum <= bytes;
+  }
+
+  /// Waits for the texts. Error{kInterrupted} if the stop is requested.
+  std::span<const std::string_view> wait(std::size_t begin, std::size_t end, const std::stop_token& stop) const {
+    if (read_.load(std::memory_order_acquire) < end) {
+      std::unique_lock lock(mutex_);
+      if (!more_.wait(lock, stop, [&] { return read_ >= end; }))
+        throw core::Error(ErrorCode::kInterrupted, "encoding texts was stopped before its end");
+    }
+    return std::span(views_).subspan(begin, end - begin);
+  }
 
  private:
+  void tell(std::size_t read) {
+    {
+      const std::lock_guard lock(mutex_);
+      read_.store(read, std::memory_order_release);
+    }
+    more_.notify_all();
+  }
+
   nb::object tuple_;
   std::vector<std::string_view> views_;
-  std::size_t bytes_ = 0;
+  std::atomic<std::size_t> read_ = 0;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable_any more_;
 };
 
 nb::tuple encode_batch(const Tokenizer& self, nb::handle sequence, int threads, const EncodeOptions& options) {
-  const Texts texts(sequence);
+  Texts texts(sequence);
+  BlockingCall call;
+  const auto encode = [&](core::Executor& executor) {
+    const auto range = [&](std::size_t begin, std::size_t end) { return texts.wait(begin, end, call.stop()); };
+    return tokenizer::encode_batch(*self.shared(), texts.size(), range, executor, options);
+  };
   tokenizer::EncodedTexts encoded;
-  if (texts.bytes() < kSmallBatch) {
+  if (texts.read(kSmallBatch)) {
     const nb::gil_scoped_release released;
     core::SequentialExecutor executor;
-    encoded = tokenizer::encode_batch(*self.shared(), texts.get(), executor, options);
+    encoded = encode(executor);
   } else {
-    BlockingCall call;
-    encoded = call.run([&] {
-      const auto pool = core::make_executor(threads);
-      StoppableExecutor executor(*pool, call.stop());
-      return tokenizer::encode_batch(*self.shared(), texts.get(), executor, options);
-    });
+    encoded = call.run_beside([&] { texts.read(); },
+                              [&] {
+                                const auto pool = core::make_executor(threads);
+                                StoppableExecutor executor(*pool, call.stop());
+                                return encode(executor);
+                              });
   }
   // The offsets are bytes of an array that nothing else needs: they become signed, as numpy's indices are.
   std::vector<std::int64_t> offsets(encoded.offsets.begin(), encoded.offsets.end());

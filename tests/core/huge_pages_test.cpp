@@ -18,6 +18,14 @@ long mapped_kib() {
   return 0;
 }
 
+TEST(PreferHugePages, LeavesTheContentAsItIs) {
+  for (const std::size_t bytes : {0UL, 1UL, 4096UL, (4UL << 20) + 3}) {
+    std::string content(bytes, 'x');
+    prefer_huge_pages(content.data(), content.size());
+    EXPECT_EQ(content, std::string(bytes, 'x'));
+  }
+}
+
 TEST(MappedPages, AreZeroedWritableAndAligned) {
   for (const std::size_t bytes :
        {1UL, 4096UL, 4097UL, 1UL << 20, (2UL << 20) - 1, 2UL << 20, (2UL << 20) + 1, 7777777UL}) {

@@ -98,6 +98,10 @@ def test_wrong_values_are_errors_that_name_them(tokenizer, tmp_path):
         tokenizer.encode_batch("one text")
     with pytest.raises(UnicodeEncodeError):
         tokenizer.encode("\ud800")
+    # A large batch is read while its first texts are encoded.
+    for wrong, error in ((3, TypeError), ("\ud800", UnicodeEncodeError)):
+        with pytest.raises(error):
+            tokenizer.encode_batch(["Ein Hund läuft."] * 20000 + [wrong])
     with pytest.raises(dragoman.InvalidArgumentError) as raised:
         tokenizer.encode("x", mode="magic")
     assert raised.value.key == "mode" and isinstance(raised.value, ValueError)

@@ -29,6 +29,13 @@ void free_pages(void* data, std::size_t bytes) noexcept {
   ::operator delete(data, alignment_of(bytes));
 }
 
+void prefer_huge_pages(void* data, std::size_t bytes) noexcept {
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  const std::uintptr_t first = (begin + kHugePage - 1) / kHugePage * kHugePage;
+  const std::uintptr_t last = (begin + bytes) / kHugePage * kHugePage;
+  if (first < last) ::madvise(static_cast<char*>(data) + (first - begin), last - first, MADV_HUGEPAGE);
+}
+
 void* map_pages(std::size_t bytes) {
   const std::size_t slack = bytes >= kHugePage ? kHugePage : 0;
   void* mapped = ::mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

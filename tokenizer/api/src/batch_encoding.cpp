@@ -1,18 +1,20 @@
 #include "dragoman/tokenizer/batch_encoding.h"
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/huge_pages.h>
 
 namespace dragoman::tokenizer {
 namespace {
 
 /// Large enough that an encoder's cache of words pays off, and small enough that a small batch is divided among all
 /// threads.
-constexpr std::int64_t kTextsOfABlock = 64;
+constexpr std::int64_t kTextsOfABlock = 256;
 
 /// A pool with one encoder per concurrent user. Each encoder keeps its cache of words.
 class EncoderPool {
@@ -71,38 +73,51 @@ Block encode_block(TextEncoder& encoder, std::span<const std::string_view> texts
   return block;
 }
 
-EncodedTexts join(const std::vector<Block>& blocks, std::size_t texts) {
+EncodedTexts join(std::vector<Block>& blocks, std::size_t texts, core::Executor& executor) {
   EncodedTexts all;
+  std::vector<std::size_t> begins;
+  begins.reserve(blocks.size());
   std::size_t ids = 0;
   for (const Block& block : blocks) {
     if (block.error) throw *block.error;
+    begins.push_back(ids);
     ids += block.encoded.ids.size();
   }
   all.ids.reserve(ids);
-  all.offsets.reserve(texts + 1);
-  for (const Block& block : blocks) {
-    const std::size_t begin = all.ids.size();
-    all.ids.insert(all.ids.end(), block.encoded.ids.begin(), block.encoded.ids.end());
-    for (const std::size_t end : std::span(block.encoded.offsets).subspan(1)) all.offsets.push_back(begin + end);
-  }
+  core::prefer_huge_pages(all.ids.data(), ids * sizeof(std::int32_t));
+  all.ids.resize(ids);
+  all.offsets.resize(texts + 1);
+  executor.for_each(static_cast<std::int64_t>(blocks.size()), [&](std::int64_t number) {
+    const auto i = static_cast<std::size_t>(number);
+    const EncodedTexts encoded = std::move(blocks[i].encoded);
+    std::ranges::copy(encoded.ids, all.ids.begin() + static_cast<std::ptrdiff_t>(begins[i]));
+    std::ranges::transform(std::span(encoded.offsets).subspan(1), all.offsets.begin() + 1 + number * kTextsOfABlock,
+                           [&](std::size_t end) { return begins[i] + end; });
+  });
   return all;
 }
 
 }  // namespace
 
-EncodedTexts encode_batch(const Tokenizer& tokenizer, std::span<const std::string_view> texts, core::Executor& executor,
+EncodedTexts encode_batch(const Tokenizer& tokenizer, std::size_t count, TextsOfRange texts, core::Executor& executor,
                           const EncodeOptions& options) {
   EncoderPool pool(tokenizer, options);
-  std::vector<Block> blocks((texts.size() + kTextsOfABlock - 1) / kTextsOfABlock);
-  core::for_each_range(
-      executor, static_cast<std::int64_t>(texts.size()), kTextsOfABlock, [&](std::int64_t begin, std::int64_t end) {
-        const auto first = static_cast<std::size_t>(begin);
-        std::unique_ptr<TextEncoder> encoder = pool.take();
-        blocks[first / kTextsOfABlock] = encode_block(
-            *encoder, texts.subspan(first, static_cast<std::size_t>(end - begin)), first, options.line + first);
-        pool.give_back(std::move(encoder));
-      });
-  return join(blocks, texts.size());
+  std::vector<Block> blocks((count + kTextsOfABlock - 1) / kTextsOfABlock);
+  core::for_each_range(executor, static_cast<std::int64_t>(count), kTextsOfABlock,
+                       [&](std::int64_t begin, std::int64_t end) {
+                         const auto first = static_cast<std::size_t>(begin);
+                         const std::span<const std::string_view> own = texts(first, static_cast<std::size_t>(end));
+                         std::unique_ptr<TextEncoder> encoder = pool.take();
+                         blocks[first / kTextsOfABlock] = encode_block(*encoder, own, first, options.line + first);
+                         pool.give_back(std::move(encoder));
+                       });
+  return join(blocks, count, executor);
+}
+
+EncodedTexts encode_batch(const Tokenizer& tokenizer, std::span<const std::string_view> texts, core::Executor& executor,
+                          const EncodeOptions& options) {
+  const auto range = [&](std::size_t begin, std::size_t end) { return texts.subspan(begin, end - begin); };
+  return encode_batch(tokenizer, texts.size(), range, executor, options);
 }
 
 }  // namespace dragoman::tokenizer

@@ -16,6 +16,10 @@ void* allocate_pages(std::size_t bytes);
 /// Frees memory of allocate_pages(). `bytes` is the size passed to it.
 void free_pages(void* data, std::size_t bytes) noexcept;
 
+/// Advises the operating system to use huge pages for what a block has of them. For a large block of another allocator,
+/// before its first touch.
+void prefer_huge_pages(void* data, std::size_t bytes) noexcept;
+
 /// Like allocate_pages(), but maps the memory directly, so unmap_pages() returns all of it to the operating system. Use
 /// it for large blocks with different lifetimes, since the heap would retain most of them. Returns whole pages,
 /// initialised to zero.

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include <dragoman/core/function_ref.h>
 #include <dragoman/core/parallel.h>
 
 namespace dragoman::tokenizer {
@@ -21,6 +22,13 @@ namespace dragoman::tokenizer {
 /// Throws what encode() throws. If several texts cannot be encoded, the error is that of the first one, with the prefix
 /// "text N: ", where N counts from 0.
 EncodedTexts encode_batch(const Tokenizer& tokenizer, std::span<const std::string_view> texts, core::Executor& executor,
+                          const EncodeOptions& options = {});
+
+/// Returns the texts `begin` to `end`. It may block until they are there. Called by any thread, once for each text.
+using TextsOfRange = core::FunctionRef<std::span<const std::string_view>(std::size_t begin, std::size_t end)>;
+
+/// Like the function above, for `count` texts that are made while others are encoded. Throws what `texts` throws, too.
+EncodedTexts encode_batch(const Tokenizer& tokenizer, std::size_t count, TextsOfRange texts, core::Executor& executor,
                           const EncodeOptions& options = {});
 
 }  // namespace dragoman::tokenizer
