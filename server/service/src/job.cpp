@@ -13,8 +13,12 @@
 namespace dragoman::server {
 namespace {
 
-std::exception_ptr stopped_error() {
-  return std::make_exception_ptr(core::Error(core::ErrorCode::kInterrupted, "the request was stopped before its end"));
+std::exception_ptr stopped_error() noexcept {
+  try {
+    throw core::Error(core::ErrorCode::kInterrupted, "the request was stopped before its end");
+  } catch (...) {
+    return std::current_exception();  // or that memory ran out
+  }
 }
 
 /// Returns a text without its tags, so that their names do not count as words of a language.
@@ -58,6 +62,14 @@ void Job::stop() noexcept {
   }
   ended_.request_stop();
   changed_();
+}
+
+void Job::fail(std::exception_ptr error) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::move(error);
+  }
+  stop();
 }
 
 bool Job::open_item(std::size_t index) {
@@ -205,30 +217,35 @@ void Job::submit(const Place& place) {
 }
 
 void Job::take_result(const Place& place, pipeline::TranslatedRecord result) noexcept {
+  std::exception_ptr error;
   {
     const std::lock_guard lock(mutex_);
-    --in_flight_;
-    Item& item = items_[place.item];
-    Sentence& sentence = item.sentences[place.sentence];
-    std::exception_ptr error = std::move(result.error);
-    if (!error && result.record.failed())
-      error = std::make_exception_ptr(core::Error(core::ErrorCode::kBadInput, result.record.message));
-    ++sentence.leg;
-    if (!error && sentence.leg < item.legs.size() && !item.failed) {
-      sentence.text = std::move(result.record.text);
-      again_.push_back(place);
-    } else {
-      --item.open;
-      sentence.done = true;
-      sentence.text = std::move(result.record.text);
-      if (error)
-        fail_item(place.item, std::move(error));
-      else if (!item.failed)
-        tell_sentences(place.item);
-      pass_on(place.item);
+    try {
+      keep_result(place, std::move(result));
+    } catch (...) {
+      error = std::current_exception();
     }
+    --in_flight_;
   }
-  changed_();
+  error ? fail(std::move(error)) : changed_();
+}
+
+void Job::keep_result(const Place& place, pipeline::TranslatedRecord result) {
+  Item& item = items_[place.item];
+  Sentence& sentence = item.sentences[place.sentence];
+  std::exception_ptr error = std::move(result.error);
+  if (!error && result.record.failed())
+    error = std::make_exception_ptr(core::Error(core::ErrorCode::kBadInput, result.record.message));
+  ++sentence.leg;
+  sentence.text = std::move(result.record.text);
+  if (!error && sentence.leg < item.legs.size() && !item.failed) return again_.push_back(place);
+  --item.open;
+  sentence.done = true;
+  if (error)
+    fail_item(place.item, std::move(error));
+  else if (!item.failed)
+    tell_sentences(place.item);
+  pass_on(place.item);
 }
 
 void Job::tell_partial(const Place& place, const pipeline::PartialRecord& partial) {
@@ -270,10 +287,10 @@ void Job::close_item(std::size_t index) {
 void Job::pass_on(std::size_t index) {
   Item& item = items_[index];
   if (!item.cut || item.open > 0 || item.complete) return;
-  item.complete = true;
   if (request_.on_partial && !item.failed && !item.after.empty())
     request_.on_partial({.text = index, .more = item.after});
   complete_.push_back(index);
+  item.complete = true;
 }
 
 std::vector<std::string> Job::source_tokens(const Leg& leg, const Sentence& sentence) {
@@ -315,7 +332,11 @@ void Job::deliver() {
       complete_.pop_front();
       // A complete text has no sentence in flight, so that no worker touches it any more.
       TranslatedText& text = result_.texts[index];
-      if (!text.error) assemble(items_[index], text);
+      try {
+        if (!text.error) assemble(items_[index], text);
+      } catch (...) {
+        text.error = std::current_exception();
+      }
       items_[index].sentences.clear();
     }
     if (!request_.on_text) continue;
@@ -338,9 +359,9 @@ void Job::settle() {
   sessions_.clear();
 }
 
-void Job::complete() {
+void Job::complete() noexcept {
   for (std::size_t i = 0; i < items_.size(); ++i)
-    if (!items_[i].complete && !result_.texts[i].error) result_.texts[i].error = stopped_error();
+    if (!items_[i].complete && !result_.texts[i].error) result_.texts[i].error = failure_ ? failure_ : stopped_error();
   try {
     done_(std::move(result_));
   } catch (...) {

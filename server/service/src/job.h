@@ -48,6 +48,8 @@ class Job {
   void watch();
   /// Ends the request soon. Any thread.
   void stop() noexcept;
+  /// Ends the request soon, with an error: what has no result gets it.
+  void fail(std::exception_ptr error) noexcept;
   /// Submits the next sentence. Returns false if there is none, or if enough are in flight.
   bool send();
   /// Passes on the texts that are complete.
@@ -56,7 +58,7 @@ class Job {
   /// Waits for the last callbacks of workers. The job must be finished; `changed` is not called any more.
   void settle();
   /// Calls `done`.
-  void complete();
+  void complete() noexcept;
   /// Any thread.
   std::size_t sentences_in_flight() const;
   std::size_t sentences() const noexcept { return sent_; }
@@ -97,6 +99,7 @@ class Job {
   void submit(const Place& place);
   pipeline::RecordOptions record_options(const Place& place, const Leg& leg, bool is_last);
   void take_result(const Place& place, pipeline::TranslatedRecord result) noexcept;
+  void keep_result(const Place& place, pipeline::TranslatedRecord result);
   void tell_partial(const Place& place, const pipeline::PartialRecord& partial);
   // Require the lock:
   void tell_sentences(std::size_t index);
@@ -125,6 +128,7 @@ class Job {
   std::deque<std::size_t> complete_;  ///< texts to pass on
   std::size_t in_flight_ = 0;
   bool stopped_ = false;
+  std::exception_ptr failure_;  ///< the first error of the job as a whole
 
   std::optional<std::stop_callback<std::function<void()>>> on_stop_;
 };

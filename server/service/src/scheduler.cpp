@@ -1,5 +1,6 @@
 #include "scheduler.h"
 
+#include <exception>
 #include <utility>
 
 #include <dragoman/core/error.h>
@@ -24,7 +25,9 @@ void Scheduler::add(TranslateRequest request, TranslationService::Done done, Job
   const std::size_t number = added_++;
   auto job = std::make_unique<Job>(std::move(request), std::move(done), std::move(setting), splitters_,
                                    [this, number] { queue(number); });
-  jobs_.emplace(number, Entry{.job = std::move(job)});
+  Entry& entry = jobs_[number];
+  entry.number = number;
+  entry.job = std::move(job);
   lock.unlock();
   queue(number);
 }
@@ -32,20 +35,25 @@ void Scheduler::add(TranslateRequest request, TranslationService::Done done, Job
 void Scheduler::queue(std::size_t number) noexcept {
   const std::lock_guard lock(mutex_);
   const auto found = jobs_.find(number);
-  if (found == jobs_.end() || found->second.queued) return;
-  found->second.queued = true;
-  turns_.push_back(number);
+  if (found == jobs_.end() || found->second.is_linked()) return;
+  turns_.push_back(found->second);
   changed_.notify_one();
 }
 
-bool Scheduler::give_turn(Job& job) {
-  job.deliver();
-  const bool sent = job.send();
-  job.deliver();
-  return sent;
+bool Scheduler::give_turn(Job& job) noexcept {
+  try {
+    job.watch();
+    job.deliver();
+    const bool sent = job.send();
+    job.deliver();
+    return sent;
+  } catch (...) {
+    job.fail(std::current_exception());
+    return true;
+  }
 }
 
-void Scheduler::run() {
+void Scheduler::run() noexcept {
   bool stopped = false;
   for (;;) {
     std::unique_lock lock(mutex_);
@@ -53,33 +61,36 @@ void Scheduler::run() {
     if (ending_ && jobs_.empty()) return;
     if (ending_ && !stopped) {
       stopped = true;
-      std::vector<Job*> jobs;
-      for (auto& [number, entry] : jobs_) jobs.push_back(entry.job.get());
       lock.unlock();
-      for (Job* job : jobs) job->stop();
+      stop_all();
       continue;
     }
-    const std::size_t number = turns_.front();
+    Entry& entry = turns_.front();
     turns_.pop_front();
-    const auto found = jobs_.find(number);
-    if (found == jobs_.end()) continue;
-    found->second.queued = false;
-    Job& job = *found->second.job;
+    const std::size_t number = entry.number;
     lock.unlock();
-    job.watch();
-    if (give_turn(job)) queue(number);
-    if (job.finished()) end(number);
+    if (give_turn(*entry.job)) queue(number);
+    if (entry.job->finished()) end(entry);
   }
 }
 
-void Scheduler::end(std::size_t number) {
-  std::unique_ptr<Job> job;
+/// No job is added any more, and only this thread removes them.
+void Scheduler::stop_all() noexcept {
+  std::unique_lock lock(mutex_);
+  for (auto at = jobs_.begin(); at != jobs_.end(); ++at) {
+    lock.unlock();
+    at->second.job->stop();
+    lock.lock();
+  }
+}
+
+void Scheduler::end(Entry& entry) noexcept {
+  const std::unique_ptr<Job> job = std::move(entry.job);
   {
     // Workers that report the end find no job of this number, or find it before it is taken out: both are fine, since
     // they hold its number only.
     const std::lock_guard lock(mutex_);
-    job = std::move(jobs_.at(number).job);
-    jobs_.erase(number);
+    jobs_.erase(entry.number);
   }
   job->settle();
   sentences_done_ += job->sentences();
