@@ -72,7 +72,7 @@ struct Document::Impl {
       segment.tags.push_back(node.end);
     }
     std::ranges::sort(segment.tags);
-    segment.tags.erase(std::ranges::unique(segment.tags).begin(), segment.tags.end());
+    segment.tags.erase(std::unique(segment.tags.begin(), segment.tags.end()), segment.tags.end());
     segments.push_back(std::move(segment));
     places.push_back(std::move(place));
   }

@@ -95,7 +95,13 @@ struct Stream::State {
   explicit State(std::shared_ptr<Exchange> to) : exchange(std::move(to)) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
-  ~State() { finish(); }
+  ~State() {
+    try {
+      finish();
+    } catch (const std::exception&) {
+      // Without memory for the last step; the connection ends when its time is up.
+    }
+  }
   void finish() {
     if (!finished.exchange(true)) exchange->finish();
   }
@@ -119,7 +125,11 @@ struct Reply::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
-    if (claim()) exchange->send(error_response(500, "the server did not answer this request; try again"));
+    try {
+      if (claim()) exchange->send(error_response(500, "the server did not answer this request; try again"));
+    } catch (const std::exception&) {
+      // Without memory for the answer; the connection ends when its time is up.
+    }
   }
   /// Returns whether the caller is the first to answer.
   bool claim() { return !answered.exchange(true); }

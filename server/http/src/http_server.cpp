@@ -83,7 +83,19 @@ struct HttpServer::Impl {
     bound_port = port;
   }
 
-  void accept(Listener& listener) {
+  /// Asks for the next connection. Without memory, it tries again until there is some.
+  void accept(Listener& listener) noexcept {
+    while (listener.acceptor.is_open()) {
+      try {
+        return begin_accept(listener);
+      } catch (const std::exception& error) {
+        core->warn(error);
+        std::this_thread::sleep_for(kAcceptPause);
+      }
+    }
+  }
+
+  void begin_accept(Listener& listener) {
     auto socket = std::make_shared<tcp::socket>(asio::any_io_executor(asio::make_strand(core->io)));
     listener.acceptor.async_accept(*socket, [this, &listener, socket](const SystemError& error) {
       if (!listener.acceptor.is_open()) return;
@@ -93,9 +105,7 @@ struct HttpServer::Impl {
         return;
       }
       listener.pause.expires_after(kAcceptPause);
-      listener.pause.async_wait([this, &listener](const SystemError& /*error*/) {
-        if (listener.acceptor.is_open()) accept(listener);
-      });
+      listener.pause.async_wait([this, &listener](const SystemError& /*error*/) { accept(listener); });
     });
   }
 
@@ -114,8 +124,7 @@ struct HttpServer::Impl {
       else if (core->setup.refused)
         core->setup.refused(0, connection->peer(), "too many connections");
     } catch (const std::exception& error) {
-      core::log(core->setup.log, core::LogLevel::kWarning,
-                fmt::format("a connection was not accepted: {}", error.what()));
+      core->warn(error);
     }
   }
 
@@ -186,7 +195,7 @@ void HttpServer::start() {
     for (const auto& listener : impl->listeners) impl->accept(*listener);
   });
   for (int i = 0; i < impl_->core->setup.threads; ++i)
-    impl_->threads.emplace_back([core = impl_->core] { core->io.run(); });
+    impl_->threads.emplace_back([core = impl_->core] { core->run(); });
 }
 
 int HttpServer::port() const noexcept {

@@ -5,8 +5,28 @@
 #include <algorithm>
 
 #include <boost/asio/post.hpp>
+#include <fmt/format.h>
+
+#include <dragoman/core/log.h>
 
 namespace dragoman::server::http {
+
+void ServerCore::run() noexcept {
+  for (;;) try {
+      io.run();
+      return;
+    } catch (const std::exception& error) {
+      warn(error);
+    }
+}
+
+void ServerCore::warn(const std::exception& error) const noexcept {
+  try {
+    core::log(setup.log, core::LogLevel::kWarning, fmt::format("a connection was lost: {}", error.what()));
+  } catch (const std::exception&) {
+    // There is no memory for the message.
+  }
+}
 
 void ServerCore::post(Connection& connection, std::function<void()> task) {
   // Under the lock, so that no task comes after the last one has been run: it would keep the connection, and the
@@ -40,8 +60,8 @@ bool ServerCore::admit(const std::shared_ptr<Connection>& connection) {
       }
       evicted = oldest->second.lock();
     }
-    ++of_address;
     connections.emplace(connection.get(), connection);
+    ++of_address;
   }
   if (evicted) {
     remove(*evicted);  // now, so that the next one does not choose it again
@@ -83,6 +103,7 @@ void ServerCore::remove(Connection& connection) noexcept {
 std::vector<std::shared_ptr<Connection>> ServerCore::all() {
   std::vector<std::shared_ptr<Connection>> found;
   const std::lock_guard lock(mutex);
+  found.reserve(connections.size());  // first: under the lock, none of them may be destroyed
   for (const auto& [address, weak] : connections)
     if (auto connection = weak.lock()) found.push_back(std::move(connection));
   return found;

@@ -23,6 +23,10 @@ struct ServerCore {
   ServerCore(ServerSetup server_setup, Handler server_handler)
       : setup(std::move(server_setup)), handler(std::move(server_handler)) {}
 
+  /// Runs handlers until there are none left. An exception outside of handlers, as when memory runs out between them,
+  /// costs one connection.
+  void run() noexcept;
+  void warn(const std::exception& error) const noexcept;
   /// Runs `task` on the connection's executor; drops it if the server has ended. From any thread.
   void post(Connection& connection, std::function<void()> task);
   /// Returns whether the connection may stay; if there are too many, the one that is idle for longest goes.

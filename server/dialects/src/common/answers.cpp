@@ -37,8 +37,8 @@ GlossaryTerm read_term(const Json& value) {
     } else if (key == "target") {
       term.targets = read_texts(own, "glossary: target");
     } else if (key == "case") {
-      if (own != "any" && own != "exact") throw BadRequest("glossary: case: must be any or exact");
-      term.exact_case = own == "exact";
+      if (!is_text(own, "any") && !is_text(own, "exact")) throw BadRequest("glossary: case: must be any or exact");
+      term.exact_case = is_text(own, "exact");
     } else {
       throw BadRequest(fmt::format("glossary: unknown key {}; a term has source, target and case", json_text(key)));
     }

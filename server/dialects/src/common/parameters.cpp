@@ -78,6 +78,11 @@ core::Json parse_request_json(std::string_view text) {
   return std::move(parsed.tree);
 }
 
+bool is_text(const core::Json& value, std::string_view text) noexcept {
+  const auto* own = value.get_ptr<const std::string*>();
+  return own != nullptr && *own == text;
+}
+
 void replace_members(core::Json& object, core::Json members) {
   check_names("body", members.size());
   for (auto& [key, value] : members.items()) {
@@ -170,8 +175,10 @@ std::string Parameters::text(const std::string& name) const {
 
 bool Parameters::flag(const std::string& name) const {
   const core::Json& value = get(name);
-  if (value.is_null() || value == false || value == 0 || value == "0" || value == "false" || value == "") return false;
-  if (value == true || value == 1 || value == "1" || value == "true") return true;
+  if (value.is_null() || value == false || value == 0 || is_text(value, "0") || is_text(value, "false") ||
+      is_text(value, ""))
+    return false;
+  if (value == true || value == 1 || is_text(value, "1") || is_text(value, "true")) return true;
   throw BadRequest(fmt::format("{}: must be true or false", name));
 }
 

@@ -73,6 +73,10 @@ class Parameters {
 /// Parses JSON of a request. Throws BadBody.
 core::Json parse_request_json(std::string_view text);
 
+/// Returns whether a value is this text. The JSON library's own comparison with a literal allocates and may not throw, so
+/// it ends the program when memory runs out.
+bool is_text(const core::Json& value, std::string_view text) noexcept;
+
 /// Puts the members of one object of a request into another; equal names are replaced and come last. Throws BadBody
 /// for more than 200 members, since the time is quadratic in their number.
 void replace_members(core::Json& object, core::Json members);

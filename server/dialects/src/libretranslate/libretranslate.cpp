@@ -73,7 +73,7 @@ std::string required_text(const Parameters& parameters, const std::string& name)
 
 std::vector<std::string> read_q(const Parameters& parameters, bool& is_list) {
   const Json& q = parameters.get("q");
-  if (q.is_null() || (q.is_array() && q.empty()) || q == "") throw missing("q");
+  if (q.is_null() || (q.is_array() && q.empty()) || is_text(q, "")) throw missing("q");
   std::vector<std::string> texts;
   try {
     texts = read_texts(q, "q", &is_list);
@@ -90,7 +90,7 @@ std::int32_t read_alternatives(const Parameters& parameters, std::int32_t limit)
     number = value.get<std::int64_t>();
   } else if (value.is_number_float()) {
     number = static_cast<std::int64_t>(std::clamp(value.get<double>(), -1.0, 1e9));
-  } else if (!value.is_null() && value != "") {
+  } else if (!value.is_null() && !is_text(value, "")) {
     const std::string text = value.is_string() ? value.get<std::string>() : std::string();
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (problem != std::errc() || end != text.data() + text.size())

@@ -77,7 +77,8 @@ class OrderedLines {
       line["error"] = describe(text.error).message;
     else
       line.update(v1_translation(text, asked_));
-    waiting_[index] = json_text(line) + "\n";
+    std::string written = json_text(line) + "\n";
+    waiting_[index] = std::move(written);
     for (auto next = waiting_.find(next_); next != waiting_.end(); next = waiting_.find(++next_)) {
       answer_.write(next->second);
       waiting_.erase(next);
@@ -134,15 +135,19 @@ void answer_by_events(TranslationService& service, const V1Request& asked, Trans
     if (!partial.tail.empty()) data["tail"] = partial.tail;
     answer->write(event("partial", data));
   };
-  service.translate(std::move(translate), [answer, asked](TranslateResult result) {
-    if (const std::exception_ptr error = result.error()) {
-      const Problem problem = describe(error);
-      if (!answer->refuse(problem))
-        answer->write(event("error", {{"error", problem.message}, {"status", problem.status}}));
-    } else {
+  const auto fail = [answer](const std::exception_ptr& error) {
+    const Problem problem = describe(error);
+    if (!answer->refuse(problem))
+      answer->write(event("error", {{"error", problem.message}, {"status", problem.status}}));
+  };
+  service.translate(std::move(translate), [answer, asked, fail](const TranslateResult& result) {
+    try {
+      if (const std::exception_ptr error = result.error()) std::rethrow_exception(error);
       Json translations = Json::array();
       for (const TranslatedText& text : result.texts) translations.push_back(v1_translation(text, asked));
       answer->write(event("done", {{"translations", std::move(translations)}}));
+    } catch (const std::exception&) {
+      fail(std::current_exception());
     }
     answer->finish();
   });
