@@ -55,8 +55,7 @@ Router::Match Router::find(std::string_view method, std::string_view path) const
   }
   if (!match.allowed.empty()) match.allowed.emplace_back("OPTIONS");
   std::ranges::sort(match.allowed);
-  const auto repeated = std::ranges::unique(match.allowed);
-  match.allowed.erase(repeated.begin(), repeated.end());
+  match.allowed.erase(std::unique(match.allowed.begin(), match.allowed.end()), match.allowed.end());
   return match;
 }
 

@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
@@ -26,9 +25,14 @@ constexpr std::array<std::pair<std::string_view, ValidationMetric>, 6> kBuiltIn{
      {"chrf", ValidationMetric::kChrf},
      {"chrf++", ValidationMetric::kChrfPlusPlus},
      {"ter", ValidationMetric::kTer}}};
+std::string built_in_names() {
+  std::string names;
+  for (const auto& [name, metric] : kBuiltIn) names += (names.empty() ? "" : ", ") + std::string(name);
+  return names;
+}
+
 std::string known() {
-  return fmt::format("{}, {{name: NAME, command: COMMAND}} and {{name: NAME, function: FUNCTION}}",
-                     fmt::join(kBuiltIn | std::views::keys, ", "));
+  return fmt::format("{}, {{name: NAME, command: COMMAND}} and {{name: NAME, function: FUNCTION}}", built_in_names());
 }
 
 constexpr std::array<std::string_view, 3> kPlaceholders{"{hypotheses}", "{references}", "{sources}"};
@@ -192,9 +196,9 @@ void read_metrics(OptionReader& options, ValidationConfig& config) {
   const auto name = options.get<std::string>("metric", usual);
   const MetricChoice* metric = find_metric(config.metrics, name);
   if (metric == nullptr && built_in(name) == nullptr)
-    options.check(false, "metric",
-                  fmt::format("is {}; it must be one of {}, or what metrics lists", core::quote(name),
-                              fmt::join(kBuiltIn | std::views::keys, ", ")));
+    options.check(
+        false, "metric",
+        fmt::format("is {}; it must be one of {}, or what metrics lists", core::quote(name), built_in_names()));
   options.check(metric != nullptr, "metric", fmt::format("is {}, but metrics does not list it", name));
   config.metric = *metric;
 }
