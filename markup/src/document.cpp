@@ -77,6 +77,14 @@ struct Document::Impl {
     places.push_back(std::move(place));
   }
 
+  /// Returns the index of the first attribute within a run: they precede the run. Returns `number` if it has none.
+  std::size_t first_attribute_of(std::size_t number) const {
+    std::size_t first = number;
+    if (places[number].is_attribute) return first;
+    while (first > 0 && places[first - 1].is_attribute && places[first - 1].begin >= places[number].begin) --first;
+    return first;
+  }
+
   void append_source(std::string& out, std::size_t begin, std::size_t end) const {
     out.append(source, begin, end - begin);
   }
@@ -121,19 +129,26 @@ const std::vector<Segment>& Document::segments() const noexcept {
   return impl_->segments;
 }
 
-core::TextRange Document::range_in_source(std::size_t number, const core::TextRange& range) const {
-  const SegmentText& text = impl_->places[number].text;
-  const std::uint32_t begin = source_of(text, range.begin);
-  return {begin, range.end > range.begin ? source_of(text, range.end - 1) + 1 : begin};
+std::vector<core::TextRange> Document::find_sentences(const SplitText& split) const {
+  std::vector<core::TextRange> ranges;
+  for (const Impl::Place& place : impl_->places)
+    for (const core::TextRange& sentence : split(place.text.text))
+      if (sentence.end > sentence.begin)
+        ranges.push_back({source_of(place.text, sentence.begin), source_of(place.text, sentence.end - 1) + 1});
+  std::ranges::sort(ranges, {}, &core::TextRange::begin);
+  return ranges;
 }
 
 std::vector<core::TextRange> Document::sentences(std::size_t number, std::span<const core::TextRange> ranges) const {
   const SegmentText& text = impl_->places[number].text;
   const std::size_t first = text.lead.end;
   const std::size_t last = text.trail.begin;
+  std::size_t attribute = impl_->first_attribute_of(number);
   std::vector<core::TextRange> sentences;
-  for (auto range = std::ranges::upper_bound(ranges, first, {}, &core::TextRange::end);
+  for (auto range = std::ranges::lower_bound(ranges, first, {}, &core::TextRange::begin);
        range != ranges.end() && range->begin < last; ++range) {
+    while (attribute < number && impl_->places[attribute].text.trail.begin <= range->begin) ++attribute;
+    if (attribute < number && impl_->places[attribute].text.lead.end <= range->begin) continue;  // within its value
     std::size_t begin = sentences.empty() ? 0 : sentences.back().end;
     while (begin < text.text.size() && text.text[begin] == ' ') ++begin;
     const std::size_t end = range->end >= last ? text.text.size() : text_of(text, range->end - 1) + 1;

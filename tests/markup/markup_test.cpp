@@ -174,21 +174,39 @@ TEST(Markup, OneWordAndAttributesWithCode) {  // LibreTranslate#144 and #636
             "Good <a href=\"\" onclick=\"check('<b>');\">This</a> ready");
 }
 
+/// Returns the texts of the sentences of each segment. A sentence ends after '.' or '!'.
+std::vector<Texts> sentences_of(std::string_view html) {
+  const Document document{std::string(html)};
+  const std::vector<core::TextRange> ranges = document.find_sentences([](std::string_view text) {
+    std::vector<core::TextRange> sentences;
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = std::min(text.find_first_of(".!", begin), text.size() - 1) + 1;
+      sentences.push_back({begin, end});
+      begin = std::min(text.find_first_not_of(' ', end), text.size());
+    }
+    return sentences;
+  });
+  std::vector<Texts> all;
+  for (std::size_t i = 0; i < document.segments().size(); ++i) {
+    Texts& texts = all.emplace_back();
+    for (const core::TextRange& range : document.sentences(i, ranges))
+      texts.push_back(document.segments()[i].text.substr(range.begin, range.end - range.begin));
+  }
+  return all;
+}
+
 TEST(Markup, SentencesKeepTheirPlacesInTheSource) {
-  const Document document("<p>Hallo&nbsp;Du! <b>Ein\n Hund</b> &amp; <i>Katze.</i></p><p>Nein.</p>");
-  ASSERT_EQ(document.segments().size(), 2u);
-  const std::string& text = document.segments()[0].text;
-  const std::size_t second = text.find("Ein");
-  std::vector<core::TextRange> ranges;
-  for (const core::TextRange& range : {core::TextRange{0, second - 1}, core::TextRange{second, text.size()}})
-    ranges.push_back(document.range_in_source(0, range));
-  ranges.push_back(document.range_in_source(1, {0, 5}));
-  const auto sentences = document.sentences(0, ranges);
-  ASSERT_EQ(sentences.size(), 2u);
-  EXPECT_EQ(text.substr(sentences[0].begin, sentences[0].end), "Hallo\u00A0Du!");
-  EXPECT_EQ(text.substr(sentences[1].begin), "Ein Hund & Katze.");
-  EXPECT_EQ(document.sentences(1, ranges).size(), 1u);
-  EXPECT_EQ(document.sentences(1, {}).front().end, 5u);
+  EXPECT_EQ(sentences_of("<p>Hallo&nbsp;Du! <b>Ein\n Hund</b> &amp; <i>Katze.</i></p><p>Nein.</p>"),
+            (std::vector<Texts>{{"Hallo\u00A0Du!", "Ein Hund & Katze."}, {"Nein."}}));
+  EXPECT_EQ(Document("<p>Hallo. Du.</p>").sentences(0, {}).front().end, 10u);
+}
+
+TEST(Markup, AttributesHaveSentencesOfTheirOwn) {
+  EXPECT_EQ(
+      sentences_of("Ein Hund. <a title='Eins. Zwei.'>Ein <img alt='Drei. Vier.' title='Fünf'> Mann</a>. Nein."),
+      (std::vector<Texts>{{"Eins.", "Zwei."}, {"Drei.", "Vier."}, {"Fünf"}, {"Ein Hund.", "Ein Mann.", "Nein."}}));
+  EXPECT_EQ(sentences_of("<p title='Eins. Zwei.'>Ja. <img alt='Drei.'></p><img alt='Vier. Fünf.'>12<p>Nein. Ja.</p>"),
+            (std::vector<Texts>{{"Eins.", "Zwei."}, {"Drei."}, {"Ja."}, {"Vier.", "Fünf."}, {"Nein.", "Ja."}}));
 }
 
 TEST(Markup, SegmentsTellWhereTagsAre) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dragoman/markup/markup.h>
@@ -21,21 +22,13 @@ class SplitStage final : public MapStage {
   }
   void process(Record& record) const override {
     std::unique_ptr<SentenceSplitter> splitter = take();
-    record.sentences = markup_ == Markup::kHtml ? split_html(*splitter, record.text) : splitter->split(record.text);
+    const auto split = [&](std::string_view text) { return splitter->split(text); };
+    record.sentences =
+        markup_ == Markup::kHtml ? markup::Document(record.text).find_sentences(split) : split(record.text);
     give_back(std::move(splitter));
   }
 
  private:
-  /// Returns the sentences of all segments, as ranges of the HTML.
-  static std::vector<TextRange> split_html(SentenceSplitter& splitter, const std::string& html) {
-    const markup::Document document(html);
-    std::vector<TextRange> sentences;
-    for (std::size_t i = 0; i < document.segments().size(); ++i)
-      for (const TextRange& sentence : splitter.split(document.segments()[i].text))
-        sentences.push_back(document.range_in_source(i, sentence));
-    return sentences;
-  }
-
   /// Takes a splitter that no other thread uses meanwhile.
   std::unique_ptr<SentenceSplitter> take() const {
     const std::lock_guard lock(mutex_);

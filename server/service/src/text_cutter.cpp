@@ -35,12 +35,7 @@ const std::shared_ptr<pipeline::SentenceSplitter>& Splitters::get(const std::str
 }
 
 std::vector<core::TextRange> html_sentences(const std::string& html, pipeline::SentenceSplitter& splitter) {
-  const markup::Document document(html);
-  std::vector<core::TextRange> ranges;
-  for (std::size_t i = 0; i < document.segments().size(); ++i)
-    for (const core::TextRange& range : splitter.split(document.segments()[i].text))
-      ranges.push_back(document.range_in_source(i, range));
-  return ranges;
+  return markup::Document(html).find_sentences([&](std::string_view text) { return splitter.split(text); });
 }
 
 TextCutter::TextCutter(std::string text, bool cut, bool spaced, std::shared_ptr<pipeline::SentenceSplitter> splitter)

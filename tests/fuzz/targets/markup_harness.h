@@ -2,6 +2,8 @@
 
 #include "target.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,14 +13,20 @@
 
 namespace dragoman::fuzz {
 
-/// Links each space-separated word of a text with the word at the mirrored position.
-inline markup::TranslatedSegment mirrored(const std::string& text) {
+/// Returns the space-separated words of a text.
+inline std::vector<core::TextRange> words_of(std::string_view text) {
   std::vector<core::TextRange> words;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find(' ', begin), text.size());
-    words.push_back({begin, end});
+    if (end > begin) words.push_back({begin, end});
     begin = end + 1;
   }
+  return words;
+}
+
+/// Links each word of a text with the word at the mirrored position.
+inline markup::TranslatedSegment mirrored(const std::string& text) {
+  const std::vector<core::TextRange> words = words_of(text);
   markup::TranslatedSegment segment;
   for (auto word = words.rbegin(); word != words.rend(); ++word) {
     if (!segment.text.empty()) segment.text += ' ';
@@ -36,17 +44,15 @@ inline bool exercise_markup(std::string_view bytes) {
   core::replace_invalid_utf8(html);
   const markup::Document document(html);
   std::vector<markup::TranslatedSegment> translations;
-  std::vector<core::TextRange> ranges;
-  for (std::size_t i = 0; i < document.segments().size(); ++i) {
-    const markup::Segment& segment = document.segments()[i];
+  for (const markup::Segment& segment : document.segments()) {
     promise(core::find_invalid_utf8(segment.text) == std::string::npos, "a segment is valid UTF-8");
     promise(!segment.text.empty(), "a segment has text");
-    const core::TextRange range = document.range_in_source(i, {0, segment.text.size()});
-    promise(range.begin < range.end && range.end <= html.size(), "a segment is in the source");
-    ranges.push_back(range);
     translations.push_back(mirrored(segment.text));
   }
-  for (std::size_t i = 0; i < ranges.size(); ++i)
+  const std::vector<core::TextRange> ranges = document.find_sentences(words_of);
+  for (const core::TextRange& range : ranges)
+    promise(range.begin < range.end && range.end <= html.size(), "a sentence is in the source");
+  for (std::size_t i = 0; i < document.segments().size(); ++i)
     for (const core::TextRange& sentence : document.sentences(i, ranges))
       promise(sentence.begin < sentence.end && sentence.end <= document.segments()[i].text.size(),
               "a sentence is in its segment");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -62,10 +63,14 @@ class Document {
   /// In the order of the source.
   const std::vector<Segment>& segments() const noexcept;
 
-  /// Returns the positions in the source of a range of segment `number`.
-  core::TextRange range_in_source(std::size_t number, const core::TextRange& range) const;
-  /// Cuts segment `number` into sentences by ranges of the source, which range_in_source() has returned. Ranges of
-  /// other segments have no effect. Without a range in this segment, the segment is one sentence.
+  /// Returns the sentences of a text, as ascending ranges of it.
+  using SplitText = std::function<std::vector<core::TextRange>(std::string_view text)>;
+
+  /// Splits the text of each segment into sentences. Returns their positions in the source, in ascending order of their
+  /// beginnings. The sentence around a tag contains the sentences of the tag's attributes.
+  std::vector<core::TextRange> find_sentences(const SplitText& split) const;
+  /// Returns the sentences of segment `number`, as ranges of its text, by the ranges that find_sentences() has
+  /// returned. Ranges of other segments have no effect. Without a range in this segment, the segment is one sentence.
   std::vector<core::TextRange> sentences(std::size_t number, std::span<const core::TextRange> ranges) const;
 
   /// Returns the document with these translations of its segments. Each tag of the source occurs once, and elements are
