@@ -1,26 +1,27 @@
-"""Serving translations over HTTP: `dragoman serve` against CTranslate2 behind the same interface (serving_rival.py).
+"""Compares `dragoman serve` with CTranslate2 behind the same HTTP interface (serving_rival.py).
 
-Clients ask LibreTranslate's /translate over connections that stay open, a sentence of Multi30k a request, one after the other. Both servers have
-the same weights, in int8 unless told otherwise, the same search, and as many threads. Before anything is timed, the answers in fp32 must be equal
-but for 1 in 100 (ties). Figures: sentences a second of all clients, and the latency that half of the requests and
-95 of 100 stay below. Beside them stands what `dragoman translate` does with the same sentences as a file.
+Clients send one sentence of Multi30k a request to LibreTranslate's /translate, over connections that stay open.
+Both servers have the same weights, the same search and the same number of threads; the weights are int8 by default.
+First, the answers in fp32 are compared: at most 1 in 100 may differ (ties).
+The table has sentences per second of all clients together, and the median and the 95th percentile of the latency.
+Its first row is `dragoman translate` on the same sentences as a file.
 
-The clients are those of wrk (Debian's package), since they share the processors with the servers: clients in Python took 0.2 ms of a processor a
-request, a quarter of what the translation takes.
+wrk (Debian's package) sends the requests. It shares the processors with the servers; clients in Python took 0.2 ms of
+processor time per request, a quarter of a translation's.
 """
 import asyncio
 import json
 import os
 import pathlib
+import shutil
 import socket
 import statistics
 import subprocess
 import time
 
 from rivals.ctranslate2_rival import TYPES, CTranslate2
-from rivals.models import WORK, Search, model_named, read_lines, write_lines
+from rivals.models import WORK, Search, model_named, text_lines, write_lines
 from rivals.process import DATA, DRAGOMAN, fail, measure, run
-from rivals.models import text_lines
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -57,7 +58,7 @@ def body_of(line):
 
 
 async def ask(port, lines, found):
-    """One client: its lines, one after the other."""
+    """Sends the lines of one client, one after the other."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for number, line in lines:
         body = body_of(line).encode()
@@ -72,7 +73,7 @@ async def ask(port, lines, found):
 
 
 def answers(server, lines, clients):
-    """What so many clients find."""
+    """Returns the translations that this number of clients receives."""
     found = [""] * len(lines)
     shares = [list(enumerate(lines))[i::clients] for i in range(clients)]
 
@@ -84,7 +85,7 @@ def answers(server, lines, clients):
 
 
 def load(server, bodies, clients, seconds):
-    """Requests a second of so many clients, and the milliseconds that half of the requests and 95 of 100 stay below."""
+    """Returns requests per second of this number of clients, and the median and 95th percentile of milliseconds."""
     command = ["wrk", "--threads", "1", "--connections", str(clients), "--duration", f"{seconds}s", "--timeout", "60s",
                "--script", str(HERE / "serving_load.lua"), f"http://127.0.0.1:{server.port}/translate", "--", str(bodies)]
     done = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
@@ -110,6 +111,8 @@ def free_port():
 
 
 def compare(arguments):
+    if not shutil.which("wrk"):
+        fail("there is no wrk; install Debian's package")
     WORK.mkdir(parents=True, exist_ok=True)
     model, search, compute = model_named(arguments.model, None), Search.named(arguments.search), arguments.compute
     texts = text_lines(DATA / "multi30k/test_2016_flickr.de.gz")
@@ -165,7 +168,7 @@ def add_command(commands):
     parser.add_argument("--threads", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument("--clients", nargs="+", type=int, default=[1, 8, 64], metavar="N")
     parser.add_argument("--lines", type=int, default=4000, metavar="N")
-    parser.add_argument("--seconds", type=int, default=10, metavar="N", help="that each number of clients asks")
+    parser.add_argument("--seconds", type=int, default=10, metavar="N", help="duration of each measurement")
     parser.add_argument("--runs", type=int, default=3, metavar="N")
     parser.add_argument("--version", default="4.8.5", metavar="X.Y.Z", help="of CTranslate2")
     parser.add_argument("--python", metavar="FILE", help="a Python that has ctranslate2, sentencepiece, fastapi and uvicorn")

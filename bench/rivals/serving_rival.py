@@ -1,4 +1,4 @@
-"""CTranslate2 behind LibreTranslate's /translate, as its users put it there: FastAPI, whose threads each translate one request at a time.
+"""Serves CTranslate2 behind LibreTranslate's /translate, as its users do: by FastAPI, whose threads translate one request each.
 
   serving_rival.py PORT MODEL SENTENCEPIECE WORKERS THREADS COMPUTE BEAM"""
 import sys
