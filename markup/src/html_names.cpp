@@ -1,12 +1,12 @@
 #include "html_names.h"
 
-#include "html_scanner.h"
-
 #include <algorithm>
 #include <array>
 #include <initializer_list>
 #include <string>
 #include <unordered_map>
+
+#include <dragoman/core/ascii.h>
 
 namespace dragoman::markup {
 namespace {
@@ -44,19 +44,16 @@ const std::unordered_map<std::string_view, Role>& roles() {
 }
 
 bool is_any_of(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::ranges::any_of(names, [&](std::string_view other) { return equals_without_case(name, other); });
+  return std::ranges::any_of(names,
+                             [&](std::string_view other) { return core::equal_ignoring_ascii_case(name, other); });
 }
 
 }  // namespace
 
-bool equals_without_case(std::string_view name, std::string_view lower_name) {
-  return std::ranges::equal(name, lower_name, {}, lower);
-}
-
 Role role_of(std::string_view name) {
   if (name.size() > kLongestName) return Role::kInline;
   std::array<char, kLongestName> lowered{};
-  std::ranges::transform(name, lowered.begin(), lower);
+  std::ranges::transform(name, lowered.begin(), [](char c) { return core::ascii_lower(c); });
   const auto found = roles().find(std::string_view(lowered.data(), name.size()));
   return found == roles().end() ? Role::kInline : found->second;
 }

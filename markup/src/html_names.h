@@ -28,6 +28,4 @@ bool implies_end_of(std::string_view name, std::string_view open);
 /// Returns whether the values of the attribute are translated.
 bool is_translated_attribute(std::string_view name);
 
-bool equals_without_case(std::string_view name, std::string_view lower_name);
-
 }  // namespace dragoman::markup

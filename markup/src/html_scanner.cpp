@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <dragoman/core/ascii.h>
+
 namespace dragoman::markup {
 namespace {
 
@@ -13,9 +15,8 @@ constexpr bool is_letter(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-bool starts_with_name(std::string_view text, std::string_view lower_name) {
-  return text.size() >= lower_name.size() &&
-         std::ranges::equal(text.substr(0, lower_name.size()), lower_name, {}, lower);
+bool starts_with_name(std::string_view text, std::string_view name) {
+  return text.size() >= name.size() && core::equal_ignoring_ascii_case(text.substr(0, name.size()), name);
 }
 
 class Scanner {
@@ -125,7 +126,7 @@ class Scanner {
       if (rest.size() <= spelled_name.size()) continue;
       const char after = rest[spelled_name.size()];
       if (!is_html_space(after) && after != '/' && after != '>') continue;
-      if (std::ranges::equal(rest.substr(0, spelled_name.size()), spelled_name, {}, lower, lower)) break;
+      if (core::equal_ignoring_ascii_case(rest.substr(0, spelled_name.size()), spelled_name)) break;
     }
     end = std::min(end, source_.size());
     if (end > at_) add(TokenKind::kRaw, at_, end);

@@ -7,6 +7,8 @@
 #include <string>
 #include <unordered_map>
 
+#include <dragoman/core/ascii.h>
+
 namespace dragoman::markup {
 namespace {
 
@@ -30,10 +32,12 @@ bool forbids_translation(std::string_view source, const Token& tag) {
   AttributeReader attributes(source, tag.name_end);
   while (const auto attribute = attributes.next()) {
     const auto text = [&](const core::TextRange& range) { return source.substr(range.begin, range.end - range.begin); };
-    if (equals_without_case(text(attribute->name), "translate") && equals_without_case(text(attribute->value), "no"))
+    if (core::equal_ignoring_ascii_case(text(attribute->name), "translate") &&
+        core::equal_ignoring_ascii_case(text(attribute->value), "no"))
       return true;
     // Many pages mark such elements by this class, which Google's and Microsoft's translators know.
-    if (equals_without_case(text(attribute->name), "class") && has_class(text(attribute->value), "notranslate"))
+    if (core::equal_ignoring_ascii_case(text(attribute->name), "class") &&
+        has_class(text(attribute->value), "notranslate"))
       return true;
   }
   return false;
@@ -63,9 +67,8 @@ class Matcher {
  private:
   std::string_view name(std::uint32_t token) const { return name_of(source_, tokens_[token]); }
   std::uint32_t number_of_name(std::uint32_t token) {
-    std::string lowered(name(token));
-    std::ranges::transform(lowered, lowered.begin(), lower);
-    const auto [found, added] = numbers_.emplace(std::move(lowered), static_cast<std::uint32_t>(open_.size()));
+    const auto [found, added] =
+        numbers_.emplace(core::ascii_lower(name(token)), static_cast<std::uint32_t>(open_.size()));
     if (added) open_.push_back(0);
     return found->second;
   }
@@ -171,7 +174,7 @@ class StructureFinder {
       case TokenKind::kStart:
         item.name_end = token.name_end;
         item.kind = is_block(i) ? ItemKind::kBoundary : scopes_[i].closed ? ItemKind::kOpen : ItemKind::kPoint;
-        item.is_line_break = equals_without_case(name_of(source_, token), "br");
+        item.is_line_break = core::equal_ignoring_ascii_case(name_of(source_, token), "br");
         break;
       case TokenKind::kEnd:
         item.kind = is_block(i) ? ItemKind::kBoundary : opening != kNoItem ? ItemKind::kClose : ItemKind::kPoint;
@@ -197,7 +200,7 @@ class StructureFinder {
       std::size_t end = at + 1;
       while (end < text.size() && end - at < 64 &&
              (text[end] == '_' || text[end] == '-' || text[end] == '.' || (text[end] >= '0' && text[end] <= '9') ||
-              (lower(text[end]) >= 'a' && lower(text[end]) <= 'z')))
+              (core::ascii_lower(text[end]) >= 'a' && core::ascii_lower(text[end]) <= 'z')))
         ++end;
       if (end == at + 1 || end >= text.size() || text[end] != ';' || decoder_.decode(text, at) > 0) continue;
       if (at > begin) items_.push_back({.begin = begin, .end = static_cast<std::uint32_t>(at)});
