@@ -276,6 +276,7 @@ void Connection::dispatch() {
   charge();
   head_only_ = request.method == "HEAD";
   request.peer = client_address(request.headers);
+  request.secure = !core_->setup.certificate.empty();
   gone_ = std::stop_source();
   request.gone = gone_.get_token();
   answer_due_ = phase_start_ + in_ticks(core_->setup.limits.request_time);

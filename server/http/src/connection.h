@@ -26,7 +26,7 @@ class Answer;
 std::chrono::steady_clock::duration in_ticks(std::chrono::duration<double> time);
 
 /// One client's connection: reads a request, has it handled, writes the answer, and so on. All of it runs on the
-/// executor of its socket, one function at a time, except the constructor and is_idle_since().
+/// executor of its socket, one function at a time, except the constructor and what is called from any thread.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Clock = std::chrono::steady_clock;

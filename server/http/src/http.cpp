@@ -2,30 +2,21 @@
 #include <array>
 #include <atomic>
 
+#include <dragoman/core/ascii.h>
 #include <dragoman/core/json.h>
 #include <dragoman/server/http.h>
 
 namespace dragoman::server::http {
-namespace {
-
-constexpr char lower(char c) noexcept {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-bool same_name(std::string_view a, std::string_view b) noexcept {
-  return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
-}
-
-}  // namespace
 
 std::string_view Headers::get(std::string_view name) const noexcept {
   for (const auto& [field, value] : fields_)
-    if (same_name(field, name)) return value;
+    if (core::equal_ignoring_ascii_case(field, name)) return value;
   return {};
 }
 
 bool Headers::has(std::string_view name) const noexcept {
-  return std::ranges::any_of(fields_, [&](const Field& field) { return same_name(field.first, name); });
+  return std::ranges::any_of(fields_,
+                             [&](const Field& field) { return core::equal_ignoring_ascii_case(field.first, name); });
 }
 
 void Headers::set(std::string name, std::string value) {
@@ -38,7 +29,7 @@ void Headers::add(std::string name, std::string value) {
 }
 
 void Headers::remove(std::string_view name) {
-  std::erase_if(fields_, [&](const Field& field) { return same_name(field.first, name); });
+  std::erase_if(fields_, [&](const Field& field) { return core::equal_ignoring_ascii_case(field.first, name); });
 }
 
 std::string_view Request::query_value(std::string_view name) const noexcept {

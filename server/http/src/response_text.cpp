@@ -7,6 +7,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <dragoman/core/ascii.h>
+
 namespace dragoman::server::http {
 namespace {
 
@@ -26,12 +28,9 @@ bool is_field_value(std::string_view text) {
 }
 
 bool is_servers_own(std::string_view name) {
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   constexpr std::array<std::string_view, 6> kOwn = {"content-length", "transfer-encoding", "connection", "keep-alive",
                                                     "date",           "content-type"};
-  return std::ranges::find(kOwn, lower) != kOwn.end();
+  return std::ranges::find(kOwn, core::ascii_lower(name)) != kOwn.end();
 }
 
 }  // namespace

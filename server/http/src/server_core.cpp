@@ -40,7 +40,7 @@ bool ServerCore::admit(const std::shared_ptr<Connection>& connection) {
   std::shared_ptr<Connection> evicted;
   {
     const std::lock_guard lock(mutex);
-    std::size_t& of_address = per_address[connection->peer()];
+    std::size_t& of_address = per_address[client_network(connection->peer())];
     if (limits.connections_per_address != 0 && of_address >= limits.connections_per_address &&
         !trusts(connection->peer()))
       return false;
@@ -55,7 +55,7 @@ bool ServerCore::admit(const std::shared_ptr<Connection>& connection) {
           oldest_since = *since;
         }
       if (oldest == connections.end()) {
-        if (of_address == 0) per_address.erase(connection->peer());
+        if (of_address == 0) per_address.erase(client_network(connection->peer()));
         return false;
       }
       evicted = oldest->second.lock();
@@ -94,7 +94,7 @@ void ServerCore::remove(Connection& connection) noexcept {
   {
     const std::lock_guard lock(mutex);
     if (connections.erase(&connection) == 0) return;
-    const auto found = per_address.find(connection.peer());
+    const auto found = per_address.find(client_network(connection.peer()));
     if (found != per_address.end() && --found->second == 0) per_address.erase(found);
   }
   removed.notify_all();

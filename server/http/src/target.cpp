@@ -3,17 +3,11 @@
 #include <algorithm>
 #include <optional>
 
+#include <dragoman/core/ascii.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::server::http {
 namespace {
-
-int hex_digit(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 /// Returns nothing if an escape is malformed.
 std::optional<std::string> decode_escapes(std::string_view text, bool plus_is_space) {
@@ -21,8 +15,8 @@ std::optional<std::string> decode_escapes(std::string_view text, bool plus_is_sp
   decoded.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '%') {
-      const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
-      const int low = high >= 0 ? hex_digit(text[i + 2]) : -1;
+      const int high = i + 2 < text.size() ? core::hex_digit(text[i + 1]) : -1;
+      const int low = high >= 0 ? core::hex_digit(text[i + 2]) : -1;
       if (low < 0) return std::nullopt;
       decoded += static_cast<char>(high * 16 + low);
       i += 2;

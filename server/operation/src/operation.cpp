@@ -42,19 +42,6 @@ std::string key_in_headers(const Request& request) {
   return std::string(token.empty() ? request.headers.get("X-API-Key") : token);
 }
 
-/// Addresses that are one caller's: an IPv6 client has 2^64 of them.
-std::string network_of(const std::string& address) {
-  if (address.find(':') == std::string::npos) return address;
-  // The first four groups, which "::" may shorten.
-  std::string network;
-  int groups = 0;
-  for (const char c : address) {
-    if (c == ':' && (++groups == 4 || network.ends_with(':'))) break;
-    network += c;
-  }
-  return network;
-}
-
 bool is_this_machine(const std::string& address) {
   return address == "::1" || address.starts_with("127.");
 }
@@ -67,10 +54,6 @@ std::string_view name_of(Refusal::Cause cause) {
       return "invalid_key";
     case Refusal::Cause::kTooMany:
       return "rate";
-    case Refusal::Cause::kOverloaded:
-      return "overloaded";
-    case Refusal::Cause::kTooLate:
-      return "late";
   }
   return "other";
 }
@@ -136,7 +119,7 @@ struct Operation::Impl : std::enable_shared_from_this<Operation::Impl> {
   std::optional<Refusal> check(const http::Route& route, Request& request) {
     request.character_limit = options.character_limit;
     int per_minute = options.requests_per_minute;
-    std::string caller = "address " + network_of(request.peer);
+    request.caller = "address " + http::client_network(request.peer);
     if (!options.keys.empty()) {
       const std::string given = route.find_key ? route.find_key(request) : key_in_headers(request);
       const auto all = current_keys();
@@ -145,7 +128,7 @@ struct Operation::Impl : std::enable_shared_from_this<Operation::Impl> {
         request.key = key->name;
         if (key->character_limit != 0) request.character_limit = key->character_limit;
         per_minute = key->requests_per_minute;
-        caller = "key " + key->name;
+        request.caller = "key " + key->name;
       } else if (!given.empty()) {
         return Refusal{Refusal::Cause::kInvalidKey, 403, "the key is not valid", {}};
       } else if (!options.keys_optional) {
@@ -157,7 +140,7 @@ struct Operation::Impl : std::enable_shared_from_this<Operation::Impl> {
       }
     }
     if (per_minute == 0) return std::nullopt;
-    const auto wait = buckets.take(caller, per_minute);
+    const auto wait = buckets.take(request.caller, per_minute);
     if (wait == Clock::duration::zero()) return std::nullopt;
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait);
     return Refusal{Refusal::Cause::kTooMany, 429,

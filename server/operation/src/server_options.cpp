@@ -97,7 +97,7 @@ core::OptionTable<ServerOptions> make_table() {
                       "repeat it for more (YAML: a list)")},
               [](OptionReader& reader, Options& options) { read_list(reader, "allow_origin", options.allow_origin); })
       .group("Callers")
-      .text("keys", &Options::keys, "FILE", "file of keys, which `make_key` writes; requests then need one of them")
+      .text("keys", &Options::keys, "FILE", "file of keys; requests then need one of them")
       .flag("keys_optional", &Options::keys_optional, "also serve callers without a key, within their limits")
       .text("key_link", &Options::key_link, "URL", "page at which users get a key, for messages")
       .number("requests_per_minute", &Options::requests_per_minute, {.least = 0}, "N",
@@ -156,8 +156,8 @@ ServerOptions read_server_options(const core::Json& tree, const std::string& whe
   core::OptionReader reader(tree, where);
   server_option_table().read(reader, options);
   reader.finish();
-  reader.check(options.tls_certificate.empty() == options.tls_key.empty(),
-               options.tls_key.empty() ? "tls_certificate" : "tls_key", "needs `tls_certificate` and `tls_key`");
+  reader.check(options.tls_certificate.empty() || !options.tls_key.empty(), "tls_certificate", "needs `tls_key`");
+  reader.check(options.tls_key.empty() || !options.tls_certificate.empty(), "tls_key", "needs `tls_certificate`");
   reader.check(!options.keys_optional || !options.keys.empty(), "keys_optional", "needs `keys`");
   for (const std::string& origin : options.allow_origin)
     reader.check(origin == "*" || (origin.find("://") != std::string::npos && !origin.ends_with('/')), "allow_origin",

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
+#include <dragoman/core/ascii.h>
 #include <dragoman/core/error.h>
 #include <dragoman/core/option_error.h>
 #include <dragoman/core/quote.h>
@@ -15,12 +17,6 @@ namespace dragoman::server {
 namespace {
 
 constexpr std::string_view kAll = "*";
-
-std::string lowered(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
-  return result;
-}
 
 /// Returns the offered codes of one side of a pair, with the codes of the model's table. If two codes of a
 /// table mean the same language, the first is offered under the short code.
@@ -72,6 +68,11 @@ ServedModel parse_served_model(const std::string& word) {
 
 ModelSet::ModelSet(const ServiceOptions& options) : pivot_(options.pivot) {
   core::require(!options.models.empty(), core::ErrorCode::kInvalidArgument, "there is no model to serve");
+  std::set<std::pair<std::string, std::string>> pairs;
+  for (const auto& [source, target, folder] : options.models)
+    if (source != kAll && target != kAll)
+      core::require(pairs.emplace(source, target).second, core::ErrorCode::kInvalidArgument,
+                    "the language pair {}-{} has two models; choose one of them", source, target);
   for (const ServedModel& served : options.models) served_.push_back(load(served, options));
   list_languages();
   if (pivot_.empty()) return;
@@ -114,9 +115,9 @@ void ModelSet::list_languages() {
 }
 
 std::optional<std::string> ModelSet::find_language(std::string_view code) const {
-  const std::string low = lowered(code);
+  const std::string low = core::ascii_lower(code);
   for (const Language& language : languages_)
-    if (lowered(language.code) == low) return language.code;
+    if (core::ascii_lower(language.code) == low) return language.code;
   const std::string key = language_key(low);
   if (key.empty()) return std::nullopt;
   for (const std::string& spelling : {key, without_region(key)})

@@ -70,7 +70,7 @@ TEST_F(LibreTranslateTest, AlternativesAreDistinct) {
 
 TEST_F(LibreTranslateTest, ErrorsComeInLibreTranslatesOrderAndWords) {
   DialectOptions options;
-  options.character_limit = 40;
+  character_limit_ = 40;
   options.batch_limit = 2;
   options.alternatives_limit = 3;
   serve(options);
@@ -144,6 +144,7 @@ TEST_F(LibreTranslateTest, LanguagesSettingsHealthAndSpecAreAnswered) {
 }
 
 TEST_F(LibreTranslateTest, AFileIsTranslatedAndFetched) {
+  bool secure = false;
   const auto upload = [&](const std::string& name, const std::string& content) {
     http::Request request =
         request_of("POST", "/translate_file",
@@ -153,6 +154,7 @@ TEST_F(LibreTranslateTest, AFileIsTranslatedAndFetched) {
                        "Content-Disposition: form-data; name=\"target\"\r\n\r\nen\r\n--B--",
                    "multipart/form-data; boundary=\"B\"");
     request.headers.set("Host", "localhost:5000");
+    request.secure = secure;
     return ask(std::move(request));
   };
   const http::Response made = upload("../my file.txt", std::string("\xEF\xBB\xBF") + kDog + "\r\n\r\n" + kDog);
@@ -163,6 +165,8 @@ TEST_F(LibreTranslateTest, AFileIsTranslatedAndFetched) {
   const http::Response file = get(url.substr(beginning.size()));
   EXPECT_EQ(file.body, of_library(kDog) + "\r\n\r\n" + of_library(kDog));
   EXPECT_EQ(file.headers.get("Content-Disposition"), "attachment; filename=my_file.txt");
+  secure = true;
+  EXPECT_THAT(json_of(upload("a.txt", kDog))["translatedFileUrl"].get<std::string>(), StartsWith("https://localhost"));
   expect_error(get("/download_file/..%2fetc"), 400, "Invalid filename");
   EXPECT_EQ(get("/download_file/00000000000000000000000000000000.txt").status, 404);
   expect_error(upload("a.exe", "x"), 400, "Invalid request: file format not supported");

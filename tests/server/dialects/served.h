@@ -44,7 +44,10 @@ class Served : public ::testing::Test {
   }
   void SetUp() override { serve({}); }
 
-  http::Response ask(http::Request request) const { return server::ask(router_, std::move(request)); }
+  http::Response ask(http::Request request) const {
+    request.character_limit = character_limit_;
+    return server::ask(router_, std::move(request));
+  }
   http::Response post(const std::string& path, const std::string& body, const std::string& type = kForm) const {
     return ask(request_of("POST", path, body, type));
   }
@@ -55,6 +58,7 @@ class Served : public ::testing::Test {
 
   TranslationService service_{service_options()};
   http::Router router_;
+  std::size_t character_limit_ = 0;  ///< of the caller
 };
 
 }  // namespace dragoman::server

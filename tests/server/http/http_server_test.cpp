@@ -173,10 +173,19 @@ TEST_F(HttpServerTest, TheClientBehindAProxyIsTheLastAddressThatIsNotTrusted) {
   RawClient one = client();
   one.send(get("/held", "X-Forwarded-For: 1.2.3.4, 5.6.7.8, 10.0.0.1\r\n"));
   EXPECT_EQ(held().request.peer, "5.6.7.8");
+  EXPECT_FALSE(held().request.secure);
   held().reply.send({});
   RawClient stranger(server_->port(), "127.0.0.2");
   stranger.send(get("/held", "X-Forwarded-For: 1.2.3.4\r\n"));
   EXPECT_EQ(held(1).request.peer, "127.0.0.2");
+}
+
+TEST(ClientNetwork, HasTheAddressesOfOneClient) {
+  EXPECT_EQ(client_network("192.0.2.7"), "192.0.2.7");
+  EXPECT_EQ(client_network("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
+  EXPECT_EQ(client_network("2001:db8::6"), "2001:db8::");
+  EXPECT_EQ(client_network("2001:db8:0:0:1::"), "2001:db8::");
+  EXPECT_EQ(client_network(""), "");
 }
 
 TEST(Router, AnswersWhatNoRouteHas) {

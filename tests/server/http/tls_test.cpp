@@ -112,6 +112,7 @@ TEST_F(TlsTest, LargeAnswersAndStreamsArriveWhole) {
   start_tls();
   TlsClient one(server_->port());
   one.send(post("/large", "3000000") + get("/held"));
+  EXPECT_TRUE(held().request.secure);
   Stream stream = held().reply.begin({.body = "streamed"});
   stream.finish();
   const std::string text = one.read_until("0\r\n\r\n");

@@ -125,7 +125,7 @@ TEST_F(OperationTest, LogsTextsIfItIsToldTo) {
 
 TEST_F(OperationTest, KeysAreNeededWhereThereAreKeys) {
   const std::string file = folder_ / "keys.yml";
-  const std::string alice = add_key(file, {.name = "alice", .requests_per_minute = 2, .character_limit = 7});
+  const std::string alice = add_key(file, {.name = "alice", .requests_per_minute = 2, .character_limit = 200});
   const std::string bob = add_key(file, {.name = "bob"});
   start({.keys = file, .character_limit = 100});
   const Response missing = post();
@@ -138,7 +138,8 @@ TEST_F(OperationTest, KeysAreNeededWhereThereAreKeys) {
   EXPECT_EQ(seen_.character_limit, 100u);
   EXPECT_EQ(post({{"Authorization", "Bearer " + alice}}).status, 200);
   EXPECT_EQ(seen_.key, "alice");
-  EXPECT_EQ(seen_.character_limit, 7u);
+  EXPECT_EQ(seen_.caller, "key alice");
+  EXPECT_EQ(seen_.character_limit, 200u) << "more than callers without a limit of their own";
   EXPECT_EQ(post({{"Authorization", "Bearer " + alice}}).status, 200);
   const Response many = post({{"Authorization", "Bearer " + alice}});
   EXPECT_EQ(many.status, 429);
@@ -179,7 +180,10 @@ TEST_F(OperationTest, AddressesWithoutKeysHaveALimit) {
   EXPECT_EQ(from("192.0.2.2"), 200);
   EXPECT_EQ(from("2001:db8:1:2::1"), 200);
   EXPECT_EQ(from("2001:db8:1:2:ffff::2"), 429) << "the same network";
+  EXPECT_EQ(seen_.caller, "address 2001:db8:1:2::");
   EXPECT_EQ(from("2001:db8:1:3::1"), 200);
+  EXPECT_EQ(from("2001:db8::1"), 200);
+  EXPECT_EQ(from("2001:db8:0:0:ffff::2"), 429) << "the same network";
 }
 
 TEST_F(OperationTest, KeysAreReadAgain) {

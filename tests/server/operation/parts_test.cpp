@@ -122,7 +122,8 @@ TEST(ServerOptions, FaultsAreNamed) {
   EXPECT_THAT(reading("prot: 5"), HasSubstr("s.yml: unknown key 'prot'"));
   EXPECT_THAT(reading("port: 70000"), HasSubstr("port"));
   EXPECT_THAT(reading("body_size: 5"), HasSubstr("body_size"));
-  EXPECT_THAT(reading("tls_key: k.pem"), HasSubstr("tls_certificate"));
+  EXPECT_THAT(reading("tls_key: k.pem"), HasSubstr("tls_key: needs `tls_certificate`"));
+  EXPECT_THAT(reading("tls_certificate: c.pem"), HasSubstr("tls_certificate: needs `tls_key`"));
   EXPECT_THAT(reading("keys_optional: true"), HasSubstr("`keys`"));
   EXPECT_THAT(reading("allow_origin: example.org"), HasSubstr("https://example.org"));
   EXPECT_THAT(reading("model: [3]"), HasSubstr("model"));

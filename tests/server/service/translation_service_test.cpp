@@ -319,6 +319,12 @@ TEST_F(TranslationServiceTest, LanguagesAreFoundInOtherSpellings) {
   EXPECT_EQ(service.models().front().type, "transformer");
 }
 
+TEST_F(TranslationServiceTest, APairHasOneModel) {
+  const auto start = [] { TranslationService(options({{"de", "en", bundled()}, {"de", "en", "other"}})); };
+  EXPECT_THAT(dragoman::testing::message_of(start, core::ErrorCode::kInvalidArgument),
+              HasSubstr("de-en has two models"));
+}
+
 TEST(ParseServedModel, ReadsPairsAndFolders) {
   const auto parse = [](const std::string& word) {
     const ServedModel model = parse_served_model(word);

@@ -43,7 +43,7 @@ class LearnDetector final : public Command {
          real_number("--learning-rate", learn_.learning_rate, core::kPositive)
              ->default_value("0.2")
              ->value_name("RATE"),
-         "of the first step; it falls to 0")  //
+         "learning rate of the first step; it falls linearly to 0")  //
         ("seed", whole_number("--seed", learn_.seed, std::uint64_t{0})->default_value("1")->value_name("N"),
          "seed of the samples");
   }

@@ -78,14 +78,14 @@ http::Response json_answer(const Json& value, int status) {
   return http::json_response(status, json_text(value));
 }
 
-http::Response error_object(const Problem& problem, const std::string& key) {
+http::Response keyed_error(const std::string& key, const Problem& problem) {
   http::Response response = json_answer(Json{{key, problem.message}}, problem.status);
   if (problem.retry_after.count() > 0) response.headers.set("Retry-After", std::to_string(problem.retry_after.count()));
   return response;
 }
 
 http::Response error_object(const Problem& problem) {
-  return error_object(problem, "error");
+  return keyed_error("error", problem);
 }
 
 http::Handler guarded(WordProblem word, std::function<void(http::Request&, http::Reply&)> body) {
@@ -162,10 +162,6 @@ SharedTerms read_terms(const Json& value) {
   return terms.empty() ? nullptr : make_terms(std::move(terms));
 }
 
-std::string caller_of(const http::Request& request) {
-  return request.key.empty() ? "address " + request.peer : "key " + request.key;
-}
-
 std::size_t count_characters(std::string_view text) noexcept {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
@@ -177,24 +173,8 @@ void check_limits(const std::vector<std::string>& texts, const http::Request& re
   };
   if (options.batch_limit > 0 && texts.size() > options.batch_limit) throw exceeds(texts.size(), options.batch_limit);
   std::size_t sum = 0;
-  for (const std::string& text : texts) {
-    const std::size_t size = count_characters(text);
-    if (options.character_limit > 0 && size > options.character_limit) throw exceeds(size, options.character_limit);
-    sum += size;
-  }
+  for (const std::string& text : texts) sum += count_characters(text);
   if (request.character_limit > 0 && sum > request.character_limit) throw exceeds(sum, request.character_limit);
-}
-
-std::string lower_case(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
-  return result;
-}
-
-std::string upper_case(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](char c) { return c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c; });
-  return result;
 }
 
 }  // namespace dragoman::server

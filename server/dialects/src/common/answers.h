@@ -32,8 +32,8 @@ using WordProblem = std::function<http::Response(const Problem&)>;
 
 /// Returns {"error": message}, with Retry-After.
 http::Response error_object(const Problem& problem);
-/// Returns {KEY: message} with Retry-After.
-http::Response error_object(const Problem& problem, const std::string& key);
+/// Returns {KEY: message}, with Retry-After.
+http::Response keyed_error(const std::string& key, const Problem& problem);
 
 http::Response plain_answer(int status, std::string content_type, std::string body);
 http::Response json_answer(const core::Json& value, int status = 200);
@@ -62,15 +62,9 @@ std::vector<std::string> read_texts(const core::Json& value, const std::string& 
 /// nullptr if the value is null. BadRequest.
 SharedTerms read_terms(const core::Json& value);
 
-/// Throws BadRequest for too many texts, for a text that is too long for the server, and for texts that are together
-/// too long for the caller's key.
+/// Throws BadRequest for too many texts, and for texts that have together more characters than the caller's limit.
 void check_limits(const std::vector<std::string>& texts, const http::Request& request, const DialectOptions& options);
 
-/// Returns who sent the request, for TranslateRequest::caller: the name of the key, or else the address.
-std::string caller_of(const http::Request& request);
-
 std::size_t count_characters(std::string_view text) noexcept;
-std::string lower_case(std::string_view text);
-std::string upper_case(std::string_view text);
 
 }  // namespace dragoman::server

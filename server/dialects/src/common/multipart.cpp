@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <dragoman/core/ascii.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/core/white_space.h>
 
@@ -13,11 +14,6 @@ namespace {
 
 constexpr std::size_t kMaxParts = 1000;
 constexpr std::size_t kMaxBytesOfHead = 16 << 10;
-
-bool equal_without_case(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
 
 /// Returns the value of a parameter in a header field: `name="a \"b\""` or `name=a`.
 std::optional<std::string> parameter_of(std::string_view field, std::string_view name) {
@@ -46,7 +42,7 @@ std::optional<std::string> parameter_of(std::string_view field, std::string_view
       value = core::trim_white_space(field.substr(at, end - at));
       at = end == field.size() ? std::string_view::npos : end;
     }
-    if (equal_without_case(key, name)) return value;
+    if (core::equal_ignoring_ascii_case(key, name)) return value;
   }
   return std::nullopt;
 }
@@ -58,7 +54,7 @@ std::string_view field_of(std::string_view head, std::string_view name) {
     const std::string_view line = head.substr(0, end);
     head.remove_prefix(std::min(end + 2, head.size()));
     const std::size_t colon = line.find(':');
-    if (colon != std::string_view::npos && equal_without_case(line.substr(0, colon), name))
+    if (colon != std::string_view::npos && core::equal_ignoring_ascii_case(line.substr(0, colon), name))
       return core::trim_white_space(line.substr(colon + 1));
   }
   return {};

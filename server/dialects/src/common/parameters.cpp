@@ -8,18 +8,12 @@
 
 #include <fmt/format.h>
 
+#include <dragoman/core/ascii.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/core/white_space.h>
 
 namespace dragoman::server {
 namespace {
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 /// Decodes a name or a value of a form. A '%' that begins no escape stays.
 std::string decoded(std::string_view text) {
@@ -27,9 +21,9 @@ std::string decoded(std::string_view text) {
   result.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool escape =
-        text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 && hex_digit(text[i + 2]) >= 0;
+        text[i] == '%' && i + 2 < text.size() && core::hex_digit(text[i + 1]) >= 0 && core::hex_digit(text[i + 2]) >= 0;
     if (escape) {
-      result += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
+      result += static_cast<char>(core::hex_digit(text[i + 1]) * 16 + core::hex_digit(text[i + 2]));
       i += 2;
     } else {
       result += text[i] == '+' ? ' ' : text[i];
@@ -62,9 +56,7 @@ void check_names(std::string_view place, std::size_t count) {
 }
 
 std::string media_type(std::string_view content_type) {
-  std::string type(core::trim_white_space(content_type.substr(0, content_type.find(';'))));
-  std::ranges::transform(type, type.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
-  return type;
+  return core::ascii_lower(core::trim_white_space(content_type.substr(0, content_type.find(';'))));
 }
 
 }  // namespace
@@ -73,8 +65,7 @@ core::Json parse_request_json(std::string_view text) {
   if (count_values(text) > Parameters::kMaxJsonValues)
     throw BadBody(fmt::format("the body has more than {} values; send it in parts", Parameters::kMaxJsonValues));
   core::ParsedJson parsed = core::try_parse_json(text, core::EqualKeys::kLastCounts);
-  if (!parsed.problem.empty())
-    throw BadBody(fmt::format("the body is not valid JSON: byte {}: {}", parsed.position, parsed.problem));
+  if (!parsed.problem.empty()) throw BadBody(fmt::format("{} at byte {}", parsed.problem, parsed.position));
   return std::move(parsed.tree);
 }
 

@@ -9,6 +9,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <dragoman/core/ascii.h>
+
 namespace dragoman::server {
 namespace {
 
@@ -18,7 +20,7 @@ using core::Json;
 constexpr std::int64_t kNoLimit = 1'000'000'000'000;
 
 http::Response word_deepl(const Problem& problem) {
-  return error_object(problem, "message");
+  return keyed_error("message", problem);
 }
 
 http::Response refuse_deepl(const http::Request&, const http::Refusal& refusal) {
@@ -46,7 +48,7 @@ std::string required(const Parameters& parameters, const std::string& name) {
 
 /// Returns the codes under which DeepL's clients know a target language. They refuse some without a region.
 std::vector<std::string> target_codes(const std::string& code) {
-  const std::string upper = upper_case(code);
+  const std::string upper = core::ascii_upper(code);
   if (upper == "EN") return {"EN-US", "EN-GB"};
   if (upper == "PT") return {"PT-BR", "PT-PT"};
   if (upper == "ZH") return {"ZH", "ZH-HANS"};
@@ -55,7 +57,7 @@ std::vector<std::string> target_codes(const std::string& code) {
 }
 
 std::string source_code(const std::string& code) {
-  const std::string upper = upper_case(code);
+  const std::string upper = core::ascii_upper(code);
   return upper == "NO" ? "NB" : upper;
 }
 
@@ -87,7 +89,7 @@ class DeepL : public std::enable_shared_from_this<DeepL> {
 };
 
 std::string DeepL::find_language(const std::string& code, const std::string& name) const {
-  const std::string low = lower_case(code);
+  const std::string low = core::ascii_lower(code);
   for (const std::string& spelling : {low, low == "nb" ? std::string("no") : low})
     if (const auto found = service_.find_language(spelling)) return *found;
   throw BadRequest(fmt::format("Value for '{}' not supported.", name));
@@ -132,7 +134,7 @@ void DeepL::translate(http::Request& request, http::Reply& reply) {
     throw BadRequest("'formality' is not supported for given 'target_lang'.");
   if (const std::string id = parameters.text("glossary_id"); !id.empty()) apply_glossary(request, id, translate);
   translate.stop = request.gone;
-  translate.caller = caller_of(request);
+  translate.caller = request.caller;
   const std::string model = parameters.text("model_type");
   std::vector<std::size_t> sizes;
   for (const std::string& text : translate.texts) sizes.push_back(count_characters(text));
@@ -142,7 +144,7 @@ void DeepL::translate(http::Request& request, http::Reply& reply) {
         Json translations = Json::array();
         for (std::size_t i = 0; i < result.texts.size(); ++i) {
           TranslatedText& text = result.texts[i];
-          const std::string language = text.detected ? source_code(text.detected->language) : upper_case(source);
+          const std::string language = text.detected ? source_code(text.detected->language) : core::ascii_upper(source);
           Json& translation = translations.emplace_back(Json{{"detected_source_language", language},
                                                              {"text", std::move(text.text)},
                                                              // The client of DeepL fails if it is absent.
@@ -186,8 +188,8 @@ Json glossary_json(const StoredGlossary& glossary) {
   return {{"glossary_id", glossary.id},
           {"ready", true},
           {"name", glossary.name},
-          {"source_lang", lower_case(glossary.source)},
-          {"target_lang", lower_case(glossary.target)},
+          {"source_lang", core::ascii_lower(glossary.source)},
+          {"target_lang", core::ascii_lower(glossary.target)},
           {"creation_time", fmt::format("{:%Y-%m-%dT%H:%M:%S}.000Z", fmt::gmtime(created))},
           {"entry_count", glossary.entries.size()}};
 }
@@ -233,7 +235,7 @@ void DeepL::glossary_pairs(http::Reply& reply) const {
   Json pairs = Json::array();
   for (const Language& language : service_.languages())
     for (const std::string& target : language.targets)
-      pairs.push_back({{"source_lang", lower_case(language.code)}, {"target_lang", lower_case(target)}});
+      pairs.push_back({{"source_lang", core::ascii_lower(language.code)}, {"target_lang", core::ascii_lower(target)}});
   reply.send(json_answer({{"supported_languages", pairs}}));
 }
 

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <utility>
 
+#include <dragoman/core/ascii.h>
+
 namespace dragoman::server {
 
 using core::Json;
@@ -41,8 +43,8 @@ void add_deeplx_routes(http::Router& router, TranslationService& service, const 
                                          {"id", id},
                                          {"data", std::move(translated.text)},
                                          {"alternatives", std::move(translated.alternatives)},
-                                         {"source_lang", upper_case(source_of(translated, source))},
-                                         {"target_lang", upper_case(target)},
+                                         {"source_lang", core::ascii_upper(source_of(translated, source))},
+                                         {"target_lang", core::ascii_upper(target)},
                                          {"method", "Free"}};
                            });
     });

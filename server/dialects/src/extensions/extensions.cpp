@@ -2,12 +2,10 @@
 
 #include <utility>
 
+#include <dragoman/core/ascii.h>
+
 namespace dragoman::server {
 namespace {
-
-http::Response word_error(const Problem& problem) {
-  return error_object(problem);
-}
 
 std::string find_extension_key(const http::Request& request) {
   if (const std::string_view token = request.query_value("token"); !token.empty()) return std::string(token);
@@ -27,10 +25,10 @@ TranslateRequest extension_request(const http::Request& request, const DialectOp
   check_limits(texts, request, options);
   TranslateRequest translate;
   translate.texts = std::move(texts);
-  translate.source = source.empty() ? "auto" : lower_case(source);
-  translate.target = lower_case(target);
+  translate.source = source.empty() ? "auto" : core::ascii_lower(source);
+  translate.target = core::ascii_lower(target);
   translate.stop = request.gone;
-  translate.caller = caller_of(request);
+  translate.caller = request.caller;
   return translate;
 }
 
@@ -40,9 +38,9 @@ std::string source_of(const TranslatedText& text, const std::string& named) {
 
 void add_extension_route(http::Router& router, const std::string& pattern,
                          std::function<void(http::Request&, http::Reply&)> body) {
-  http::Route made = route("POST", pattern, guarded(word_error, std::move(body)));
+  http::Route made = route("POST", pattern, guarded(error_object, std::move(body)));
   made.find_key = find_extension_key;
-  made.refuse = refuse_by(word_error);
+  made.refuse = refuse_by(error_object);
   router.add(std::move(made));
 }
 

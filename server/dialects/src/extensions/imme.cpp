@@ -14,14 +14,12 @@ void add_imme_routes(http::Router& router, TranslationService& service, const Di
     const std::string source = parameters.text("source_lang");
     TranslateRequest translate = extension_request(
         request, options, read_texts(parameters.get("text_list"), "text_list"), source, parameters.text("target_lang"));
-    translate_and_answer(
-        service, std::move(translate), reply, [](const Problem& problem) { return error_object(problem); },
-        [source](TranslateResult& result) {
-          Json translations = Json::array();
-          for (TranslatedText& text : result.texts)
-            translations.push_back({{"detected_source_lang", source_of(text, source)}, {"text", std::move(text.text)}});
-          return Json{{"translations", std::move(translations)}};
-        });
+    translate_and_answer(service, std::move(translate), reply, error_object, [source](TranslateResult& result) {
+      Json translations = Json::array();
+      for (TranslatedText& text : result.texts)
+        translations.push_back({{"detected_source_lang", source_of(text, source)}, {"text", std::move(text.text)}});
+      return Json{{"translations", std::move(translations)}};
+    });
   });
 }
 

@@ -18,8 +18,7 @@ void add_kiss_routes(http::Router& router, TranslationService& service, const Di
     if (!is_batch && texts.front().empty()) throw BadRequest("text is missing");
     TranslateRequest translate = extension_request(request, options, std::move(texts), source, parameters.text("to"));
     translate_and_answer(
-        service, std::move(translate), reply, [](const Problem& problem) { return error_object(problem); },
-        [source, is_batch](TranslateResult& result) {
+        service, std::move(translate), reply, error_object, [source, is_batch](TranslateResult& result) {
           Json translations = Json::array();
           for (TranslatedText& text : result.texts)
             translations.push_back({{"text", std::move(text.text)}, {"src", source_of(text, source)}});

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <dragoman/core/ascii.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 
@@ -109,7 +110,7 @@ Json guess_json(const LanguageGuess& guess) {
 /// Returns the offered code for the one that a client names.
 std::string find_language(const TranslationService& service, const std::string& code) {
   const auto found = service.find_language(from_libretranslate_code(code));
-  if (!found) throw BadRequest(fmt::format("{} is not supported", core::printable(lower_case(code), 40)));
+  if (!found) throw BadRequest(fmt::format("{} is not supported", core::printable(core::ascii_lower(code), 40)));
   return *found;
 }
 
@@ -142,7 +143,7 @@ class LibreTranslate : public std::enable_shared_from_this<LibreTranslate> {
 
 void LibreTranslate::set_languages(TranslateRequest& translate, const std::string& source,
                                    const std::string& target) const {
-  translate.source = lower_case(source) == "auto" ? "auto" : find_language(service_, source);
+  translate.source = core::ascii_lower(source) == "auto" ? "auto" : find_language(service_, source);
   translate.target = find_language(service_, target);
 }
 
@@ -164,7 +165,7 @@ void LibreTranslate::translate(http::Request& request, http::Reply& reply) {
   if (format == "html") translate.format = TextFormat::kHtml;
   translate.glossary = read_terms(parameters.get("glossary"));
   translate.stop = request.gone;
-  translate.caller = caller_of(request);
+  translate.caller = request.caller;
   // Texts without words keep their place, with an empty text for the service.
   std::vector<std::string> echoed(translate.texts.size());
   for (std::size_t i = 0; i < echoed.size(); ++i)
@@ -202,7 +203,7 @@ std::string LibreTranslate::address(const http::Request& request) const {
   const bool plain =
       !host.empty() && host.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]") ==
                            std::string_view::npos;
-  return plain ? fmt::format("http://{}", host) : std::string();
+  return plain ? fmt::format("{}://{}", request.secure ? "https" : "http", host) : std::string();
 }
 
 void LibreTranslate::translate_file(http::Request& request, http::Reply& reply) {
@@ -214,7 +215,7 @@ void LibreTranslate::translate_file(http::Request& request, http::Reply& reply) 
   const std::string source = required_text(parameters, "source");
   const std::string target = required_text(parameters, "target");
   if (file->name.empty()) throw BadRequest("Invalid request: empty file");
-  const std::string name = lower_case(file->name);
+  const std::string name = core::ascii_lower(file->name);
   const bool html = name.ends_with(".html") || name.ends_with(".htm");
   if (!name.ends_with(".txt") && !html) throw BadRequest("Invalid request: file format not supported");
   TranslateRequest translate;
@@ -225,7 +226,7 @@ void LibreTranslate::translate_file(http::Request& request, http::Reply& reply) 
   set_languages(translate, source, target);
   if (html) translate.format = TextFormat::kHtml;
   translate.stop = request.gone;
-  translate.caller = caller_of(request);
+  translate.caller = request.caller;
   const std::string beginning = address(request) + "/download_file/";
   translate_and_answer(
       service_, std::move(translate), reply, word_libretranslate,

@@ -7,6 +7,7 @@
 
 #include <unicode/uchar.h>
 
+#include <dragoman/core/ascii.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/core/white_space.h>
 
@@ -58,14 +59,14 @@ bool is_untranslatable(std::string_view text) {
 }
 
 std::string from_libretranslate_code(std::string_view code) {
-  const std::string low = lower_case(code);
+  const std::string low = core::ascii_lower(code);
   for (const auto& [own, meant] : kOwnCodes)
     if (low == own) return std::string(meant);
   return low;
 }
 
 std::string to_libretranslate_code(const std::string& code) {
-  const std::string low = lower_case(code);
+  const std::string low = core::ascii_lower(code);
   if (low == "zh") return "zh-Hans";
   if (low == "zt" || low == "zh-tw") return "zh-Hant";
   if (low == "pb") return "pt-BR";

@@ -6,17 +6,15 @@
 
 #include <fmt/format.h>
 
+#include <dragoman/core/ascii.h>
+
 namespace dragoman::server {
 namespace {
 
 using core::Json;
 
-http::Response word_v1(const Problem& problem) {
-  return error_object(problem);
-}
-
 bool has_lines(const http::Request& request) {
-  const std::string type = lower_case(request.headers.get("Content-Type"));
+  const std::string type = core::ascii_lower(request.headers.get("Content-Type"));
   for (const char* lines : {"application/x-ndjson", "application/ndjson", "application/jsonl"})
     if (type.starts_with(lines)) return true;
   return false;
@@ -38,7 +36,7 @@ void translate(TranslationService& service, const DialectOptions& options, http:
   check_limits(texts, request, options);
   TranslateRequest translate = translate_request(asked, std::move(texts), request);
   if (asked.stream) return answer_by_events(service, asked, std::move(translate), reply);
-  translate_and_answer(service, std::move(translate), reply, word_v1, [asked](TranslateResult& result) {
+  translate_and_answer(service, std::move(translate), reply, error_object, [asked](TranslateResult& result) {
     Json translations = Json::array();
     for (const TranslatedText& text : result.texts) translations.push_back(v1_translation(text, asked));
     return Json{{"translations", std::move(translations)}};
@@ -83,17 +81,18 @@ void add_v1_routes(http::Router& router, TranslationService& service, const Dial
   using http::Access;
   using http::Reply;
   using http::Request;
-  router.add(route("POST", "/v1/translate", guarded(word_v1, [&service, options](Request& request, Reply& reply) {
+  router.add(route("POST", "/v1/translate", guarded(error_object, [&service, options](Request& request, Reply& reply) {
                      translate(service, options, request, reply);
                    })));
-  router.add(route("POST", "/v1/detect", guarded(word_v1, [&service, options](Request& request, Reply& reply) {
+  router.add(route("POST", "/v1/detect", guarded(error_object, [&service, options](Request& request, Reply& reply) {
                      detect(service, options, request, reply);
                    })));
   router.add(route("GET", "/v1/models",
-                   guarded(word_v1, [&service](Request&, Reply& reply) { models(service, reply); }), Access::kOpen));
+                   guarded(error_object, [&service](Request&, Reply& reply) { models(service, reply); }),
+                   Access::kOpen));
   router.add(
       route("GET", "/v1/openapi.json",
-            guarded(word_v1, [&service](Request&, Reply& reply) { reply.send(json_answer(v1_openapi(service))); }),
+            guarded(error_object, [&service](Request&, Reply& reply) { reply.send(json_answer(v1_openapi(service))); }),
             Access::kOpen));
 }
 

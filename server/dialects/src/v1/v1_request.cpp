@@ -28,7 +28,7 @@ core::OptionTable<V1Request>::Read read_list(const char* key, std::vector<std::s
 }
 
 core::OptionTable<V1Request> make_table() {
-  constexpr std::int32_t kMaxTranslations = 10000;
+  const std::int32_t most_translations = ServiceOptions{}.max_hypotheses;
   using V1 = V1Request;
   core::OptionTable<V1> table;
   table
@@ -37,7 +37,7 @@ core::OptionTable<V1Request> make_table() {
       .text("source", &V1::source, "CODE", "language of the texts, or auto: detected for each text")
       .text("target", &V1::target, "CODE", "language of the translations")
       .choice("format", &V1::format, {{"text", "text"}, {"html", "html"}}, "FORMAT", "what the texts are")
-      .number("n_best", &V1::n_best, {.least = 1, .most = kMaxTranslations}, "N",
+      .number("n_best", &V1::n_best, {.least = 1, .most = most_translations}, "N",
               "number of translations of each text, with the alternatives")
       .text("target_prefix", &V1::target_prefix, "TEXT", "text that every translation begins with")
       .custom({{.name = "constraints",
@@ -139,7 +139,7 @@ TranslateRequest translate_request(const V1Request& asked, std::vector<std::stri
   translate.details = asked.details;
   translate.alignment = asked.alignment;
   translate.stop = request.gone;
-  translate.caller = caller_of(request);
+  translate.caller = request.caller;
   return translate;
 }
 

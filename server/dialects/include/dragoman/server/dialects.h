@@ -13,8 +13,9 @@ namespace dragoman::server {
 
 /// The settings that all dialects share.
 struct DialectOptions {
-  /// The largest number of characters of a text, and of texts in a request. 0: any. A key may have a smaller limit.
+  /// The limit of characters that clients are told; 0: none. The one that holds is http::Request::character_limit.
   std::size_t character_limit = 0;
+  /// The largest number of texts in a request. 0: any number.
   std::size_t batch_limit = 0;
   /// The largest number of alternatives of a request to LibreTranslate's routes.
   std::int32_t alternatives_limit = 16;

@@ -46,12 +46,16 @@ struct Request {
   std::vector<std::pair<std::string, std::string>> query;  ///< decoded names and values, in their order
   Headers headers;
   std::string body;
-  std::string peer;  ///< the client's address, for limits; logged only if the operator requests it
+  std::string peer;     ///< the client's address, for limits; logged only if the operator requests it
+  bool secure = false;  ///< over TLS
 
   /// The part of the path that the `{name}` of a route matches; empty for other routes.
   std::string parameter;
   /// The name of the caller's key, if operation/ has verified one.
   std::string key;
+  /// Who shares a rate and a share of the service: "key NAME", or "address NETWORK". Set by operation/ for routes that
+  /// may need a key.
+  std::string caller;
   /// The largest number of characters that the key, or a caller without a key, may translate by one request. 0: any.
   std::size_t character_limit = 0;
   /// When the answer is due. Work that cannot end by then may be refused.
@@ -62,6 +66,10 @@ struct Request {
   /// Returns the first value of this name in the query; empty if there is none.
   std::string_view query_value(std::string_view name) const noexcept;
 };
+
+/// Returns the address whose connections and requests count as one client's. For IPv6, that is the first address of the
+/// /64 network, such as "2001:db8:1:2::". IPv4 addresses, and texts that are no addresses, are returned unchanged.
+std::string client_network(std::string_view address);
 
 /// A whole answer. The server adds Date, Content-Length and Connection.
 struct Response {

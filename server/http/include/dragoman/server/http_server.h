@@ -27,7 +27,7 @@ struct Limits {
                                               ///< leaves is noticed when its answer is written
   std::size_t stream_bytes = 1024 * 1024;     ///< queued for a client that reads a stream too slowly
   std::size_t connections = 10'000;           ///< in all; a new one closes the one that is idle for longest
-  std::size_t connections_per_address = 256;  ///< 0: any number
+  std::size_t connections_per_address = 256;  ///< of a client_network(); 0: any number
 
   Seconds head_time{10};      ///< for the TLS handshake, and from the first byte of a request to the end of its head
   Seconds body_time{30};      ///< for a body, and for an answer that the client reads, plus its bytes by `least_rate`

@@ -16,8 +16,6 @@ struct Refusal {
     kMissingKey,  ///< 401
     kInvalidKey,  ///< 403
     kTooMany,     ///< 429: more requests than the key or the address may send
-    kOverloaded,  ///< 503: the server is ending, or has no room
-    kTooLate,     ///< 504: the deadline has passed
   };
   Cause cause = Cause::kMissingKey;
   int status = 401;
