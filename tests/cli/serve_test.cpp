@@ -126,12 +126,15 @@ TEST_F(ServeTest, KeysAreMadeAndNeeded) {
 }
 
 TEST_F(ServeTest, AFileHasTheSameOptions) {
-  std::ofstream(folder_ / "server.yml") << "model: ['" << model_
-                                        << "']\ncharacter-limit: 5\ndecoding: {beam_size: 2}\n";
+  std::ofstream(folder_ / "server.yml")
+      << "model: ['" << model_ << "']\ncharacter-limit: 5\ncompute: bf16\nthreads: 2\ndecoding: {beam_size: 2}\n";
   ServerProcess server(folder_.path(), {"--config", folder_ / "server.yml"});
   const RawAnswer answer = ask(server.port, "/translate", kRequest);
   EXPECT_EQ(answer.status, 400);
   EXPECT_THAT(answer.body, HasSubstr("exceeds text limit (5)"));
+  RawClient client(server.port);
+  client.send("GET /v1/models HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_THAT(client.answer().body, HasSubstr("bf16"));
 }
 
 TEST_F(ServeTest, FaultsAreNamedByTheirFlags) {
@@ -150,6 +153,13 @@ TEST_F(ServeTest, FaultsAreNamedByTheirFlags) {
   EXPECT_THAT(error_of("--config bad.yml", 1), HasSubstr("bad.yml: unknown key 'modle'"));
   std::ofstream(folder_ / "bad.yml") << "model: x\ndecoding: {beam: 3}\n";
   EXPECT_THAT(error_of("--config bad.yml", 1), HasSubstr("decoding"));
+  std::ofstream(folder_ / "bad.yml") << "model: x\nbeam-size: 3\n";
+  EXPECT_THAT(error_of("--config bad.yml", 1), HasSubstr("bad.yml: beam_size: is an option of the search"));
+  std::ofstream(folder_ / "bad.yml") << "model: x\nthreads: all\n";
+  EXPECT_THAT(error_of("--config bad.yml", 1), HasSubstr("bad.yml: threads"));
+  std::ofstream(folder_ / "bad.yml") << "model: x\ndecoding: {n_best: 3}\n";
+  EXPECT_THAT(error_of("--config bad.yml", 1), HasSubstr("bad.yml: decoding: n_best: is an option of requests"));
+  EXPECT_THAT(error_of("--model " + model_ + " --n-best 3", 2), HasSubstr("--n-best"));
 }
 
 }  // namespace

@@ -7,29 +7,86 @@
 
 #include <fmt/format.h>
 
+#include <dragoman/core/option_table.h>
+#include <dragoman/core/options.h>
+#include <dragoman/core/parallel.h>
+
 namespace dragoman::cli {
 
 namespace po = boost::program_options;
 
+struct ModelOptions::Settings {
+  int threads = 0;
+  std::string device = "cpu";
+  bool batch_invariant = false;
+  std::string memory = {};
+  std::string compute{tensor::kStoredCompute};
+  bool allow_non_finite = false;
+};
+
+const core::OptionTable<ModelOptions::Settings>& ModelOptions::table() {
+  static const core::OptionTable<Settings> table =
+      core::OptionTable<Settings>()
+          .number("threads", &Settings::threads, {.least = 0, .most = core::kMaxThreads}, "N", threads_help("threads"))
+          .text("device", &Settings::device, "NAME",
+                "cpu, reference (slow, double precision), a device of a plugin, or auto (the best available one); "
+                "`doctor` lists them")
+          .flag("batch_invariant", &Settings::batch_invariant,
+                "make the bits of each sentence independent of other sentences, at a cost; always so on the CPU")
+          .text("memory", &Settings::memory, "SIZE", "limit of GPU memory, such as 4GB (default: all of it)")
+          .text("compute", &Settings::compute, "TYPE",
+                fmt::format("{}; {}: the type that the model folder specifies", tensor::kComputeHelp,
+                            tensor::kStoredCompute))
+          .flag("allow_non_finite", &Settings::allow_non_finite,
+                "accept a model with weights that are NaN or infinite");
+  return table;
+}
+
+ModelOptions::ModelOptions() : options_(table().options()) {}
+
 void ModelOptions::add_to(po::options_description& options) {
-  options.add_options()("threads", thread_count(threads_), threads_help("threads").c_str())(
-      "device", po::value(&device_)->default_value("cpu")->value_name("NAME"),
-      "cpu, reference (slow, double precision), a device of a plugin, or auto (the best available one); `doctor` lists "
-      "them")("batch-invariant", po::bool_switch(&batch_invariant_),
-              "make the bits of each sentence independent of other sentences, at a cost; always so on the CPU")(
-      "memory", po::value(&memory_)->value_name("SIZE"), "limit of GPU memory, such as 4GB (default: all of it)")(
-      "compute", po::value(&compute_)->default_value(std::string(tensor::kStoredCompute))->value_name("TYPE"),
-      fmt::format("{}; {}: the type that the model folder specifies", tensor::kComputeHelp, tensor::kStoredCompute)
-          .c_str())("allow-non-finite", po::bool_switch(&allow_non_finite_),
-                    "accept a model with weights that are NaN or infinite");
+  options_.add_group_to("", options);
   add_host_options(options, host_);
 }
 
+void ModelOptions::take_from(core::Json& tree, const std::string& where) {
+  where_ = where;
+  for (const core::Option& option : table().options()) {
+    const auto found = tree.find(option.name);
+    if (found == tree.end()) continue;
+    configured_[option.name] = *found;
+    tree.erase(found);
+  }
+  struct Plugins {
+    std::vector<std::string> files = {};
+  } plugins;
+  core::OptionReader reader(tree, where);
+  core::OptionTable<Plugins>().texts("plugin", &Plugins::files, "FILE", "").read(reader, plugins);
+  if (host_.plugins.empty()) host_.plugins = std::move(plugins.files);
+  tree.erase("plugin");
+}
+
+ModelOptions::Settings ModelOptions::settings() const {
+  core::Json tree = configured_;
+  tree.update(options_.said());
+  core::OptionReader reader(tree, where_);
+  Settings settings;
+  table().read(reader, settings);
+  reader.finish();
+  return settings;
+}
+
+std::string ModelOptions::identity() const {
+  const Settings own = settings();
+  return own.device + " " + own.compute;
+}
+
 tensor::Device ModelOptions::device(plugins::Host& host, const core::LogSink& log) const {
-  tensor::DeviceOptions options{.batch_invariant = batch_invariant_};
-  if (!memory_.empty()) options.memory = parse_size("--memory", memory_);
-  const tensor::Device device = host.device(device_, options, log);
-  if (device_ == runtime::kAutoDevice)
+  const Settings own = settings();
+  tensor::DeviceOptions options{.batch_invariant = own.batch_invariant};
+  if (!own.memory.empty()) options.memory = parse_size("--memory", own.memory);
+  const tensor::Device device = host.device(own.device, options, log);
+  if (own.device == runtime::kAutoDevice)
     core::log(log, core::LogLevel::kInfo, fmt::format("device {}", tensor::name_of(device)));
   if (compute() == tensor::ComputeChoice::kAuto)
     core::log(log, core::LogLevel::kInfo, host.runtime().describe_automatic_compute(device));
@@ -37,13 +94,17 @@ tensor::Device ModelOptions::device(plugins::Host& host, const core::LogSink& lo
 }
 
 pipeline::ModelOptions ModelOptions::read(plugins::Host& host, const core::LogSink& log) const {
-  return {
-      .threads = threads_, .device = device(host, log), .compute = compute(), .allow_non_finite = allow_non_finite_};
+  const Settings own = settings();
+  return {.threads = own.threads,
+          .device = device(host, log),
+          .compute = compute(),
+          .allow_non_finite = own.allow_non_finite};
 }
 
 std::optional<tensor::ComputeChoice> ModelOptions::compute() const {
-  const auto found = tensor::find_compute_choice(compute_);
-  if (!found && compute_ != tensor::kStoredCompute)
+  const std::string name = settings().compute;
+  const auto found = tensor::find_compute_choice(name);
+  if (!found && name != tensor::kStoredCompute)
     throw UsageError(fmt::format("--compute must be {}, {}", tensor::kStoredCompute, tensor::list_compute_choices()));
   return found;
 }

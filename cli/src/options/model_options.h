@@ -1,10 +1,13 @@
 #pragma once
 
+#include "options/stage_options.h"
+
 #include <optional>
 #include <string>
 
 #include <boost/program_options.hpp>
 
+#include <dragoman/core/json.h>
 #include <dragoman/core/log.h>
 #include <dragoman/pipeline/model.h>
 #include <dragoman/plugins/host.h>
@@ -16,7 +19,11 @@ namespace dragoman::cli {
 /// --allow-non-finite, --plugin.
 class ModelOptions {
  public:
+  ModelOptions();
   void add_to(boost::program_options::options_description& options);
+  /// Moves these options out of a configuration. The command line takes precedence. `where` names the configuration in
+  /// errors.
+  void take_from(core::Json& tree, const std::string& where);
 
   const plugins::HostOptions& host() const noexcept { return host_; }
   /// Returns the options for a model. Logs the device and the number type if the program chose them.
@@ -24,17 +31,19 @@ class ModelOptions {
   tensor::Device device(plugins::Host& host, const core::LogSink& log) const;
   /// Returns the device and the number type as text. They affect results, so they belong to the identity of a job's
   /// lines.
-  std::string identity() const { return device_ + " " + compute_; }
+  std::string identity() const;
   /// Returns nullopt for the type that the model's folder specifies. UsageError for an unknown type.
   std::optional<tensor::ComputeChoice> compute() const;
 
  private:
-  int threads_ = 0;
-  std::string device_;
-  bool batch_invariant_ = false;
-  std::string memory_;
-  std::string compute_;
-  bool allow_non_finite_ = false;
+  struct Settings;
+  static const core::OptionTable<Settings>& table();
+  /// Returns the values of the command line, completed by those of the configuration and the defaults.
+  Settings settings() const;
+
+  StageOptions options_;
+  core::Json configured_ = core::Json::object();
+  std::string where_ = "model options";
   plugins::HostOptions host_;
 };
 

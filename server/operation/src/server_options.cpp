@@ -10,40 +10,19 @@ namespace {
 
 using core::Json;
 
-/// Returns a row for a list of texts, which a command line repeats.
-core::Option listed(std::string name, std::string placeholder, std::string help) {
-  core::Option option;
-  option.name = std::move(name);
-  option.placeholder = std::move(placeholder);
-  option.help = std::move(help);
-  option.parse = [](const std::string& word) { return Json::array({word}); };
-  option.repeated = true;
-  return option;
-}
-
-void read_list(core::OptionReader& reader, const char* key, std::vector<std::string>& texts) {
-  const Json& value = reader.subtree(key);
-  if (value.is_null()) return;
-  const auto add = [&](const Json& text) {
-    reader.check(text.is_string(), key, "must be a text or a list of texts");
-    texts.push_back(text.get<std::string>());
-  };
-  if (value.is_array())
-    for (const Json& text : value) add(text);
-  else
-    add(value);
-}
-
-/// A list, or an object {de-en: FOLDER}.
+/// A text, a list of texts, or an object {de-en: FOLDER}.
 void read_models(core::OptionReader& reader, ServerOptions& options) {
   const Json& value = reader.subtree("model");
-  if (!value.is_object()) {
-    read_list(reader, "model", options.models);
-    return;
-  }
-  for (const auto& [pair, folder] : value.items()) {
+  const auto add = [&](const Json& folder, const std::string& pair) {
     reader.check(folder.is_string(), "model", "must be folders by language pair, as {de-en: models/de-en}");
-    options.models.push_back(pair + "=" + folder.get<std::string>());
+    options.models.push_back(pair + folder.get<std::string>());
+  };
+  if (value.is_object()) {
+    for (const auto& [pair, folder] : value.items()) add(folder, pair + "=");
+  } else if (value.is_array()) {
+    for (const Json& folder : value) add(folder, "");
+  } else if (!value.is_null()) {
+    add(value, "");
   }
 }
 
@@ -71,10 +50,14 @@ core::OptionTable<ServerOptions> make_table() {
   constexpr core::NumberRange<std::uint64_t> kCount{.least = 0};
   core::OptionTable<Options> table;
   table.group("Models")
-      .custom({listed("model", "PAIR=DIR",
-                      "model folder for a pair of languages, as de-en=models/de-en; en-*=DIR or DIR alone for a model "
-                      "of many languages, which offers the pairs of its table; repeat it for more (YAML: a list)")},
-              [](OptionReader& reader, Options& options) { read_models(reader, options); })
+      .custom(
+          {{.name = "model",
+            .placeholder = "PAIR=DIR",
+            .help = "model folder for a pair of languages, as de-en=models/de-en; en-*=DIR or DIR alone for a model "
+                    "of many languages, which offers the pairs of its table; repeat it for more (YAML: a list)",
+            .parse = [](const std::string& word) { return Json::array({word}); },
+            .repeated = true}},
+          [](OptionReader& reader, Options& options) { read_models(reader, options); })
       .text("pivot", &Options::pivot, "LANGUAGE",
             "translate language pairs that have no model through this language, as en")
       .group("Address")
@@ -85,17 +68,13 @@ core::OptionTable<ServerOptions> make_table() {
       .text("tls_certificate", &Options::tls_certificate, "FILE",
             "PEM file with the certificate and the certificates of its issuers; the server then speaks HTTPS only")
       .text("tls_key", &Options::tls_key, "FILE", "PEM file of the certificate's private key")
-      .custom(
-          {listed("trusted_proxy", "ADDRESS",
-                  "address of a reverse proxy, whose X-Forwarded-For names the client; repeat it for more (YAML: "
-                  "a list)")},
-          [](OptionReader& reader, Options& options) { read_list(reader, "trusted_proxy", options.trusted_proxies); })
+      .texts("trusted_proxy", &Options::trusted_proxies, "ADDRESS",
+             "address of a reverse proxy, whose X-Forwarded-For names the client; repeat it for more (YAML: a list)")
       .text("public_url", &Options::public_url, "URL",
             "address under which clients reach the server, for links to translated files")
-      .custom({listed("allow_origin", "ORIGIN",
-                      "origin of web pages that may call the server, as https://example.org, or * for all (CORS); "
-                      "repeat it for more (YAML: a list)")},
-              [](OptionReader& reader, Options& options) { read_list(reader, "allow_origin", options.allow_origin); })
+      .texts("allow_origin", &Options::allow_origin, "ORIGIN",
+             "origin of web pages that may call the server, as https://example.org, or * for all (CORS); repeat it for "
+             "more (YAML: a list)")
       .group("Callers")
       .text("keys", &Options::keys, "FILE", "file of keys; requests then need one of them")
       .flag("keys_optional", &Options::keys_optional, "also serve callers without a key, within their limits")

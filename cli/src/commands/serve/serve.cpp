@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <condition_variable>
 #include <mutex>
 #include <stop_token>
@@ -38,6 +39,9 @@ namespace po = boost::program_options;
 
 /// The key of a server's file with the options of searches.
 constexpr const char* kSearchKey = "decoding";
+
+/// Options of the search that only requests have: for all of them, the server would compute what nobody receives.
+constexpr std::array<std::string_view, 2> kRequestKeys = {"n_best", "alignment"};
 
 /// Files that the server needs besides connections: models, logs, libraries.
 constexpr std::uint64_t kOtherFiles = 64;
@@ -117,6 +121,10 @@ class Serve final : public Command {
                     config_);
       tree = core::spelled_with_underscores(tree, config_);
       where = config_;
+      model_options_.take_from(tree, config_);
+      for (const core::Option& option : decoding::search_table().options())
+        core::require(!tree.contains(option.name), core::ErrorCode::kBadInput,
+                      "{}: {}: is an option of the search; write it under `{}`", config_, option.name, kSearchKey);
       if (const auto search = tree.find(kSearchKey); search != tree.end()) {
         searches_ = *search;
         tree.erase(search);
@@ -158,6 +166,8 @@ class Serve final : public Command {
     core::OptionReader reader(searches, config_.empty() ? "serve" : config_ + ": " + kSearchKey);
     decoding::search_table().read(reader, service.translate.search);
     reader.finish();
+    for (const std::string_view key : kRequestKeys)
+      reader.check(!searches.contains(key), std::string(key), "is an option of requests, and not of the server");
     service.characters_in_flight = options.characters_in_flight;
     service.log = session.log;
     return service;
@@ -262,7 +272,7 @@ class Serve final : public Command {
   std::string new_key_;
   core::Json searches_ = core::Json::object();
   StageOptions server_{server::server_option_table().options()};
-  StageOptions search_{decoding::search_table().options()};
+  StageOptions search_{decoding::search_table().options(), {kRequestKeys.begin(), kRequestKeys.end()}};
   ModelOptions model_options_;
 };
 
