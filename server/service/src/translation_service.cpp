@@ -165,10 +165,6 @@ std::vector<LanguageGuess> TranslationService::detect(std::string_view text, std
   return guesses;
 }
 
-LanguageGuess TranslationService::guess_source(std::string_view text, const std::string& target) const {
-  return Impl::guess_source(impl_->options.detector, *impl_->current(), text, target);
-}
-
 void TranslationService::reload() {
   const std::lock_guard one_at_a_time(impl_->reloading);
   auto models = std::make_shared<const ModelSet>(impl_->options);

@@ -205,6 +205,8 @@ TEST_F(LibreTranslateTest, AGlossaryOfTheRequestIsMet) {
   EXPECT_EQ(post_json("/translate", object).status, 400);
   object["glossary"] = 1;
   EXPECT_THAT(post_json("/translate", object).body, HasSubstr("glossary: must be a list"));
+  object["glossary"] = "Hund";
+  EXPECT_THAT(post_json("/translate", object).body, HasSubstr("glossary: not valid JSON"));
 }
 
 TEST_F(LibreTranslateTest, SuggestionsReachTheOperator) {

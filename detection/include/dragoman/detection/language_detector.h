@@ -36,9 +36,9 @@ class LanguageDetector {
   /// Returns up to `most` languages, the likeliest first; languages of equal confidence in the order of their codes.
   /// Returns nothing for a text without letters of a known script: digits, punctuation, emoji, an address of the web.
   ///
-  /// A text in several scripts gets the languages of each, weighted by the number of letters. Of a text over
-  /// kMaxBytes, evenly spread parts of kMaxBytes in all are read, so the time is bounded. Bytes that are not UTF-8
-  /// separate words. The result has the same bits on every machine with the same C library.
+  /// A text in several scripts gets the languages of each, weighted by the number of letters. If a text is
+  /// longer than kMaxBytes, only evenly spread parts of kMaxBytes in all are read, so the time is bounded. Bytes that
+  /// are not UTF-8 separate words. The result has the same bits on every machine with the same C library.
   std::vector<Guess> detect(std::string_view text, std::size_t most = 3) const;
 
   /// Returns a detector that chooses between these languages only, such as those that a server translates. Its

@@ -16,8 +16,8 @@ namespace dragoman::markup {
 /// character references. It has no whitespace at its ends and single spaces inside.
 struct Segment {
   std::string text{};
-  /// Where inline tags are, as ascending positions in `text`. Tags between two stretches of text need to know which
-  /// words of the translation belong to which stretch, so stretches without tags inside need no alignment.
+  /// The positions of inline tags in `text`, ascending. A sentence without tags inside needs no alignment, because no
+  /// tag is placed between the words of its translation.
   std::vector<std::uint32_t> tags{};
 
   /// Returns whether there is a tag between the bytes of the range.

@@ -146,7 +146,12 @@ SharedTerms read_terms(const Json& value) {
   if (value.is_string()) {
     const std::string text = value.get<std::string>();
     if (text.empty()) return nullptr;
-    const Json parsed = parse_request_json(text);
+    Json parsed;
+    try {
+      parsed = parse_request_json(text);
+    } catch (const BadBody& bad) {
+      throw BadBody(fmt::format("glossary: {}", bad.what()));
+    }
     if (parsed.is_string()) throw BadRequest("glossary: must be a list of objects {source, target}");
     return read_terms(parsed);
   }

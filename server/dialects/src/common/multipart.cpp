@@ -81,7 +81,7 @@ struct Delimiter {
   bool is_last;
 };
 
-/// Finds the next line that is the delimiter, perhaps with white space after it.
+/// Finds the next line that is the delimiter, perhaps with whitespace after it.
 std::optional<Delimiter> find_delimiter(std::string_view body, std::string_view delimiter, std::size_t from) {
   for (std::size_t at = from;; ++at) {
     at = body.find(delimiter, at);

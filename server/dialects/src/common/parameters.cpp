@@ -164,13 +164,4 @@ std::string Parameters::text(const std::string& name) const {
   return value.get<std::string>();
 }
 
-bool Parameters::flag(const std::string& name) const {
-  const core::Json& value = get(name);
-  if (value.is_null() || value == false || value == 0 || is_text(value, "0") || is_text(value, "false") ||
-      is_text(value, ""))
-    return false;
-  if (value == true || value == 1 || is_text(value, "1") || is_text(value, "true")) return true;
-  throw BadRequest(fmt::format("{}: must be true or false", name));
-}
-
 }  // namespace dragoman::server

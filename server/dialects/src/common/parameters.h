@@ -55,8 +55,6 @@ class Parameters {
   bool has(const std::string& name) const { return !get(name).is_null(); }
   /// Returns a parameter that must be a text. Empty if it is absent. BadRequest if it is no text.
   std::string text(const std::string& name) const;
-  /// Returns a flag: true, 1, "1", "true"; false if it is absent. BadRequest for other values.
-  bool flag(const std::string& name) const;
   const core::Json& all() const noexcept { return values_; }
   const std::vector<UploadedFile>& files() const noexcept { return files_; }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kRandomDigits = 32;
 constexpr std::size_t kMaxBytesOfName = 100;
-/// Of an entry, with its name: empty files must not be free.
+/// The size of an entry without its content, so that empty files count, too.
 constexpr std::size_t kBytesOfEntry = 512;
 
 std::string random_digits() {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -19,6 +20,12 @@ namespace dragoman::server {
 namespace {
 
 using core::Json;
+
+/// The translated files that wait for their download.
+constexpr std::size_t kBytesOfFiles = std::size_t{64} << 20;
+constexpr std::chrono::minutes kAgeOfFiles{30};
+/// The pause of the typing user after which a page translates.
+constexpr std::chrono::milliseconds kFrontendTimeout{500};
 
 /// LibreTranslate's answer if it finds no language.
 const LanguageGuess kNoGuess{"en", 0};
@@ -118,7 +125,7 @@ std::string find_language(const TranslationService& service, const std::string& 
 class LibreTranslate : public std::enable_shared_from_this<LibreTranslate> {
  public:
   LibreTranslate(TranslationService& service, const DialectOptions& options)
-      : service_(service), options_(options), files_(options.bytes_of_files, options.age_of_files) {}
+      : service_(service), options_(options), files_(kBytesOfFiles, kAgeOfFiles) {}
 
   void translate(http::Request& request, http::Reply& reply);
   void translate_file(http::Request& request, http::Reply& reply);
@@ -285,7 +292,7 @@ void LibreTranslate::settings(http::Reply& reply) const {
   reply.send(json_answer({{"apiKeys", options_.has_keys},
                           {"charLimit", limit > 0 ? limit : -1},
                           {"filesTranslation", options_.translates_files},
-                          {"frontendTimeout", options_.frontend_timeout.count()},
+                          {"frontendTimeout", kFrontendTimeout.count()},
                           {"keyRequired", options_.requires_key},
                           {"language",
                            {{"source", {{"code", "auto"}, {"name", "Auto Detect"}}},

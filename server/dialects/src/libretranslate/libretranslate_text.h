@@ -9,7 +9,7 @@ namespace dragoman::server {
 /// out.
 std::string with_plain_line_ends(std::string_view text);
 
-/// Returns whether the text has nothing to translate: emoji and white space only.
+/// Returns whether the text has nothing to translate: emoji and whitespace only.
 bool is_untranslatable(std::string_view text);
 
 /// Returns the code that one of LibreTranslate stands for, in lower case: "pt-br" for "pb", "zh-hant" for "zt".

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -26,10 +25,8 @@ struct DialectOptions {
   /// The page at which users get a key; empty: they ask the operator.
   std::string key_link{};
 
-  /// Whether files are translated. Translations are kept in memory.
+  /// Whether files are translated. Their translations are kept in memory: 64 MiB in all, for half an hour.
   bool translates_files = true;
-  std::size_t bytes_of_files = std::size_t{64} << 20;
-  std::chrono::minutes age_of_files{30};
   /// The address under which clients reach the server: "https://translate.example.org". Empty: the Host of the request.
   std::string public_url{};
 
@@ -41,8 +38,6 @@ struct DialectOptions {
     std::string target{};
   };
   std::function<void(const Suggestion&)> suggest{};
-  /// How long a page waits for an answer while the user types.
-  std::chrono::milliseconds frontend_timeout{500};
 };
 
 /// Add the routes of a dialect. The service must outlive the router. docs/reference/http-api.md describes them.

@@ -53,8 +53,8 @@ struct Request {
   std::string parameter;
   /// The name of the caller's key, if operation/ has verified one.
   std::string key;
-  /// Who shares a rate and a share of the service: "key NAME", or "address NETWORK". Set by operation/ for routes that
-  /// may need a key.
+  /// The client that rates and shares of the service are counted for: "key NAME", or "address NETWORK". Set by
+  /// operation/ for routes that may need a key.
   std::string caller;
   /// The largest number of characters that the key, or a caller without a key, may translate by one request. 0: any.
   std::size_t character_limit = 0;

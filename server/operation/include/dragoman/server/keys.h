@@ -41,8 +41,8 @@ class Keys {
   std::unordered_map<std::string, Key, core::TextHash, std::equal_to<>> by_hash_;
 };
 
-/// Makes a key, adds its hash to the file, which need not exist, and returns the key. It is nowhere else: who loses it
-/// needs another. Throws Error{kInvalidArgument} if the name is taken or empty.
+/// Makes a key, adds its hash to the file, which need not exist, and returns the key. The key is stored nowhere else: a
+/// user who loses it needs another one. Throws Error{kInvalidArgument} if the name is taken or empty.
 std::string add_key(const std::filesystem::path& file, const Key& key);
 
 /// Returns whether two secrets are equal, in a time that depends on their lengths only.

@@ -121,10 +121,11 @@ struct TranslatedText {
 };
 
 struct TranslateRequest {
-  /// Valid UTF-8. A text may have many lines and sentences; each sentence is translated separately, and the white
-  /// space between them is kept.
+  /// Valid UTF-8. A text may have many lines and sentences; each sentence is translated separately, and the whitespace
+  /// between them is kept.
   std::vector<std::string> texts{};
-  /// A code that TranslationService::find_language() accepts. "auto" or empty: detected for each text.
+  /// A code that TranslationService::find_language() accepts. "auto" or empty: detected for each text, among the
+  /// languages that are translated into the target. If a text is in none of them, the first one, with confidence 0.
   std::string source{};
   std::string target{};
   TextFormat format = TextFormat::kText;
@@ -141,8 +142,8 @@ struct TranslateRequest {
   bool details = false;
   /// Whether details have alignments.
   bool alignment = false;
-  /// Who sent the request, such as a key or an address. The unfinished requests of a caller have at most three quarters
-  /// of ServiceOptions::characters_in_flight. Empty: all of it.
+  /// Identifies the client, such as by a key or an address. The unfinished requests of one caller have at most three
+  /// quarters of ServiceOptions::characters_in_flight. Empty: no such limit.
   std::string caller{};
   /// A stop request ends the request with Error{kInterrupted}.
   std::stop_token stop{};
@@ -226,9 +227,6 @@ class TranslationService {
 
   /// Returns the most probable languages of the text, best first, by offered codes where there are such.
   std::vector<LanguageGuess> detect(std::string_view text, std::size_t most) const;
-  /// Returns the most probable language of a text among the languages that are translated into the target. If the text
-  /// is in none of them, returns the first one with confidence 0.
-  LanguageGuess guess_source(std::string_view text, const std::string& target) const;
 
   /// Loads all models again. Requests that come later use the new models; the old ones end with their last request. If
   /// it throws, the old models stay. Takes as long as the models take to load; one call at a time.
