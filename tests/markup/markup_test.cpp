@@ -201,6 +201,12 @@ TEST(Markup, SentencesKeepTheirPlacesInTheSource) {
   EXPECT_EQ(Document("<p>Hallo. Du.</p>").sentences(0, {}).front().end, 10u);
 }
 
+TEST(Markup, ControlsOfAFormAreNoSentence) {
+  EXPECT_EQ(texts_of("<label>Name: <input></label><button>Senden</button> <select><option>Ja<option>Nein</select>"),
+            (Texts{"Name:", "Senden", "Ja", "Nein"}));
+  EXPECT_EQ(texts_of("<video>Alt</video><audio>Neu</audio>"), (Texts{"Alt", "Neu"}));
+}
+
 TEST(Markup, AttributesHaveSentencesOfTheirOwn) {
   EXPECT_EQ(
       sentences_of("Ein Hund. <a title='Eins. Zwei.'>Ein <img alt='Drei. Vier.' title='Fünf'> Mann</a>. Nein."),
