@@ -9,14 +9,15 @@
 
 namespace dragoman::server {
 
+std::size_t Admission::characters(std::string_view text) noexcept {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
 std::size_t Admission::weight(const std::vector<std::string>& texts) {
-  std::size_t characters = 0;
-  for (const std::string& text : texts) {
-    characters += TranslationService::kCharactersOfText;
-    characters += static_cast<std::size_t>(
-        std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-  }
-  return std::max(characters, TranslationService::kCharactersOfText);
+  std::size_t sum = 0;
+  for (const std::string& text : texts) sum += TranslationService::kCharactersOfText + characters(text);
+  return std::max(sum, TranslationService::kCharactersOfText);
 }
 
 std::size_t Admission::weight(const TranslateRequest& request, std::int32_t translations) {
@@ -65,7 +66,7 @@ void Admission::enter(std::size_t weight, Clock::time_point now, const std::stri
   ++requests_;
 }
 
-void Admission::leave(std::size_t weight, const std::string& caller) {
+void Admission::leave(std::size_t weight, std::size_t characters, const std::string& caller) {
   const std::lock_guard lock(mutex_);
   if (const auto found = by_caller_.find(caller); found != by_caller_.end()) {
     found->second -= weight;
@@ -74,7 +75,7 @@ void Admission::leave(std::size_t weight, const std::string& caller) {
   inside_ -= weight;
   --requests_;
   ++requests_done_;
-  characters_done_ += weight;
+  characters_done_ += characters;
   done_since_ += weight;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -19,6 +20,9 @@ class Admission {
 
   explicit Admission(std::size_t most) : most_(most) {}
 
+  /// Returns the number of characters of a text in UTF-8.
+  static std::size_t characters(std::string_view text) noexcept;
+
   /// Returns what the texts count for.
   static std::size_t weight(const std::vector<std::string>& texts);
 
@@ -29,7 +33,8 @@ class Admission {
   /// Throws Busy if there is no room now, and Error{kBadInput} if there never is. The unfinished requests of one caller
   /// have at most three quarters of the room, so that others get in. "": a caller without this bound.
   void enter(std::size_t weight, Clock::time_point now = Clock::now(), const std::string& caller = {});
-  void leave(std::size_t weight, const std::string& caller = {});
+  /// `characters` are those of the texts that were translated.
+  void leave(std::size_t weight, std::size_t characters, const std::string& caller = {});
 
   void describe(ServiceLoad& load) const;
 

@@ -122,17 +122,23 @@ void TranslationService::translate(TranslateRequest request, Done done) {
   const std::size_t weight =
       Admission::weight(request, std::max(request.alternatives + 1, setting.search.n_best.value_or(1)));
   const std::string caller = request.caller;
+  std::vector<std::size_t> characters;
+  for (const std::string& text : request.texts) characters.push_back(Admission::characters(text));
   impl_->admission.enter(weight, Admission::Clock::now(), caller);
   try {
     impl_->scheduler.add(
         std::move(request),
-        [&admission = impl_->admission, weight, caller, done = std::move(done)](TranslateResult result) {
-          admission.leave(weight, caller);
+        [&admission = impl_->admission, weight, caller, characters = std::move(characters),
+         done = std::move(done)](TranslateResult result) {
+          std::size_t translated = 0;
+          for (std::size_t i = 0; i < characters.size(); ++i)
+            if (!result.texts[i].error) translated += characters[i];
+          admission.leave(weight, translated, caller);
           done(std::move(result));
         },
         std::move(setting));
   } catch (...) {
-    impl_->admission.leave(weight, caller);
+    impl_->admission.leave(weight, 0, caller);
     throw;
   }
 }

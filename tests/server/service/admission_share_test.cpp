@@ -15,10 +15,10 @@ TEST(AdmissionShare, OneCallerLeavesRoomForOthers) {
   EXPECT_THROW(admission.enter(1, kNow, "flood"), Busy);
   EXPECT_NO_THROW(admission.enter(250, kNow, "other"));
   EXPECT_THROW(admission.enter(1, kNow, "third"), Busy) << "the room is full";
-  admission.leave(250, "flood");
+  admission.leave(250, 250, "flood");
   EXPECT_NO_THROW(admission.enter(250, kNow, "flood"));
-  for (int i = 0; i < 3; ++i) admission.leave(250, "flood");
-  admission.leave(250, "other");
+  for (int i = 0; i < 3; ++i) admission.leave(250, 250, "flood");
+  admission.leave(250, 250, "other");
   EXPECT_NO_THROW(admission.enter(750, kNow, "flood")) << "nothing is left of the earlier requests";
 }
 

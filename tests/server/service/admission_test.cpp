@@ -30,7 +30,7 @@ TEST(Admission, TheWaitFollowsThePace) {
     return seconds(0);
   };
   EXPECT_EQ(wait(200, seconds(1)), seconds(1)) << "nothing is known of the pace";
-  admission.leave(600);  // 600 characters in 10 s
+  admission.leave(600, 600);  // 600 characters in 10 s
   EXPECT_EQ(wait(1000, seconds(10)), seconds(5)) << "300 too many";
   EXPECT_EQ(wait(1000, seconds(100'000)), seconds(60)) << "at most a minute";
   ServiceLoad load;
@@ -39,8 +39,8 @@ TEST(Admission, TheWaitFollowsThePace) {
   EXPECT_EQ(load.characters, 300u);
   EXPECT_EQ(load.refused, 3u);
   EXPECT_EQ(wait(700, seconds(11)), seconds(0));
-  admission.leave(300);
-  admission.leave(700);
+  admission.leave(300, 300);
+  admission.leave(700, 700);
   admission.describe(load);
   EXPECT_EQ(load.characters, 0u);
   EXPECT_EQ(load.requests_done, 3u);

@@ -271,6 +271,22 @@ TEST_F(TranslationServiceTest, WithoutRoomARequestIsRefusedAtOnce) {
   EXPECT_EQ(service.load().characters, 0u);
 }
 
+TEST_F(TranslationServiceTest, CountsTheCharactersOfTranslatedTexts) {
+  TranslationService service(options());
+  wait_for(service, request({"Ein H\xC3\xBCndchen.", "", "Ein Mann."}));
+  EXPECT_EQ(service.load().requests_done, 1u);
+  EXPECT_EQ(service.load().characters_done, 13u + 9u);
+  TranslateRequest twice = request({"Ein Hund."});
+  twice.alternatives = 2;
+  twice.details = twice.alignment = true;
+  wait_for(service, std::move(twice));
+  EXPECT_EQ(service.load().characters_done, 13u + 9u + 9u) << "not what the request weighs";
+  TranslateRequest failing = request({"Ein Hund.", "Ein Mann. Eine Frau."});
+  failing.constraints = {"dog"};
+  EXPECT_NE(wait_for(service, std::move(failing)).error(), nullptr);
+  EXPECT_EQ(service.load().characters_done, 13u + 9u + 9u + 9u) << "a text that failed";
+}
+
 TEST_F(TranslationServiceTest, AStopEndsARequestAndFreesItsRoom) {
   TranslationService service(options());
   std::stop_source stop;

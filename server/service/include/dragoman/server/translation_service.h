@@ -177,10 +177,10 @@ struct ModelInfo {
 /// The state of a service, for metrics.
 struct ServiceLoad {
   std::size_t requests = 0;    ///< unfinished
-  std::size_t characters = 0;  ///< of them
+  std::size_t characters = 0;  ///< of them, as ServiceOptions::characters_in_flight counts them
   std::size_t sentences = 0;   ///< being translated
   std::uint64_t requests_done = 0;
-  std::uint64_t characters_done = 0;
+  std::uint64_t characters_done = 0;  ///< of the texts that were translated
   std::uint64_t sentences_done = 0;
   std::uint64_t refused = 0;  ///< requests, with Busy
 };
