@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include <boost/asio/ip/address.hpp>
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
@@ -252,11 +251,9 @@ std::string Connection::client_address(const Headers& headers) const {
   while (!listed.empty()) {
     const std::size_t comma = listed.rfind(',');
     const std::size_t begin = comma == std::string::npos ? 0 : comma + 1;
-    Transport::Error error;
-    const auto address =
-        boost::asio::ip::make_address(std::string(trimmed(std::string_view(listed).substr(begin))), error);
-    if (error) break;
-    client = address.to_string();
+    const auto address = canonical_address(std::string(trimmed(std::string_view(listed).substr(begin))));
+    if (!address) break;
+    client = *address;
     if (!core_->trusts(client)) break;
     listed.erase(comma == std::string::npos ? 0 : comma);
   }

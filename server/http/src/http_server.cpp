@@ -1,3 +1,4 @@
+#include "addresses.h"
 #include "connection.h"
 #include "server_core.h"
 #include "transport.h"
@@ -25,12 +26,6 @@ using SystemError = boost::system::error_code;
 
 /// When the system has no more descriptors.
 constexpr std::chrono::milliseconds kAcceptPause{100};
-
-std::string text_of(const asio::ip::address& address) {
-  if (address.is_v6() && address.to_v6().is_v4_mapped())
-    return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string();
-  return address.to_string();
-}
 
 std::string host_of_url(const asio::ip::address& address) {
   return address.is_v6() ? fmt::format("[{}]", address.to_string()) : address.to_string();
@@ -74,13 +69,25 @@ struct HttpServer::Impl {
       // A name such as "localhost" may have several addresses. Each is bound separately.
       if (!error && address.is_v6() && !address.is_unspecified()) acceptor.set_option(asio::ip::v6_only(true), error);
       if (!error) acceptor.bind(endpoint, error);
-      if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
-      core::require(!error, core::ErrorCode::kIo, "cannot listen at {}:{}: {}; choose another `port` or `host`",
-                    host_of_url(address), port, error.message());
+      require_listening(endpoint, error);
       if (port == 0) port = acceptor.local_endpoint().port();
       listeners.push_back(std::move(listener));
     }
     bound_port = port;
+  }
+
+  static void require_listening(const tcp::endpoint& endpoint, const SystemError& error) {
+    core::require(!error, core::ErrorCode::kIo, "cannot listen at {}:{}: {}; choose another `port` or `host`",
+                  host_of_url(endpoint.address()), endpoint.port(), error.message());
+  }
+
+  void listen() {
+    for (const auto& listener : listeners) {
+      SystemError error;
+      const tcp::endpoint endpoint = listener->acceptor.local_endpoint(error);
+      if (!error) listener->acceptor.listen(asio::socket_base::max_listen_connections, error);
+      require_listening(endpoint, error);
+    }
   }
 
   /// Asks for the next connection. Without memory, it tries again until there is some.
@@ -118,7 +125,7 @@ struct HttpServer::Impl {
       const std::shared_ptr<asio::ssl::context> context = tls();
       auto transport =
           context ? make_tls_transport(std::move(socket), context) : make_plain_transport(std::move(socket));
-      auto connection = std::make_shared<Connection>(core, std::move(transport), text_of(endpoint.address()));
+      auto connection = std::make_shared<Connection>(core, std::move(transport), spelled_address(endpoint.address()));
       if (core->admit(connection))
         core->post(*connection, [connection] { connection->start(); });
       else if (core->setup.refused)
@@ -133,10 +140,12 @@ struct HttpServer::Impl {
     return tls_context;
   }
 
-  void load_certificate() {
+  std::shared_ptr<asio::ssl::context> read_certificate() const {
     const ServerSetup& setup = core->setup;
-    if (setup.certificate.empty()) return;
-    auto context = make_tls_context(setup.certificate, setup.private_key);
+    return setup.certificate.empty() ? nullptr : make_tls_context(setup.certificate, setup.private_key);
+  }
+
+  void use_certificate(std::shared_ptr<asio::ssl::context> context) {
     const std::lock_guard lock(tls_mutex);
     tls_context = std::move(context);
   }
@@ -169,7 +178,7 @@ struct HttpServer::Impl {
 
 HttpServer::HttpServer(ServerSetup setup, Handler handler)
     : impl_(std::make_unique<Impl>(std::move(setup), std::move(handler))) {
-  impl_->load_certificate();
+  impl_->use_certificate(impl_->read_certificate());
   impl_->bind();
 }
 
@@ -191,6 +200,7 @@ HttpServer::~HttpServer() {
 }
 
 void HttpServer::start() {
+  impl_->listen();
   asio::post(impl_->strand, [impl = impl_.get()] {
     for (const auto& listener : impl->listeners) impl->accept(*listener);
   });
@@ -210,8 +220,8 @@ std::vector<std::string> HttpServer::urls() const {
   return urls;
 }
 
-void HttpServer::reload_certificate() {
-  impl_->load_certificate();
+std::function<void()> HttpServer::prepare_certificate() {
+  return [impl = impl_.get(), context = impl_->read_certificate()] { impl->use_certificate(context); };
 }
 
 bool HttpServer::drain(std::chrono::milliseconds bound) {

@@ -33,13 +33,19 @@ constexpr std::string_view kOtherRoutes = "other";
 
 std::string_view bearer_token(const Request& request) {
   const std::string_view value = request.headers.get("Authorization");
-  constexpr std::string_view kScheme = "Bearer ";
-  return value.starts_with(kScheme) ? value.substr(kScheme.size()) : std::string_view();
+  constexpr std::string_view kScheme = "bearer ";
+  const bool is_bearer = std::ranges::equal(value.substr(0, kScheme.size()), kScheme, [](char given, char lower) {
+    return given == lower || (given >= 'A' && given <= 'Z' && given - 'A' + 'a' == lower);
+  });
+  return is_bearer ? value.substr(kScheme.size()) : std::string_view();
 }
 
-std::string key_in_headers(const Request& request) {
-  const std::string_view token = bearer_token(request);
-  return std::string(token.empty() ? request.headers.get("X-API-Key") : token);
+/// Returns the caller's key, from the dialect's own place or from the header fields that all routes accept.
+std::string key_of(const http::Route& route, const Request& request) {
+  std::string key = route.find_key ? route.find_key(request) : std::string();
+  if (key.empty()) key = bearer_token(request);
+  if (key.empty()) key = request.headers.get("X-API-Key");
+  return key;
 }
 
 bool is_this_machine(const std::string& address) {
@@ -121,7 +127,7 @@ struct Operation::Impl : std::enable_shared_from_this<Operation::Impl> {
     int per_minute = options.requests_per_minute;
     request.caller = "address " + http::client_network(request.peer);
     if (!options.keys.empty()) {
-      const std::string given = route.find_key ? route.find_key(request) : key_in_headers(request);
+      const std::string given = key_of(route, request);
       const auto all = current_keys();
       const Key* key = all->find(given);
       if (key != nullptr) {
@@ -342,10 +348,11 @@ http::Handler Operation::handler() {
   return [impl = impl_.get()](Request request, Reply reply) { impl->serve(std::move(request), std::move(reply)); };
 }
 
-void Operation::reload_keys() {
-  auto fresh = std::make_shared<const Keys>(impl_->read_keys());
-  const std::lock_guard lock(impl_->keys_mutex);
-  impl_->keys = std::move(fresh);
+std::function<void()> Operation::prepare_keys() {
+  return [impl = impl_.get(), fresh = std::make_shared<const Keys>(impl_->read_keys())] {
+    const std::lock_guard lock(impl->keys_mutex);
+    impl->keys = fresh;
+  };
 }
 
 }  // namespace dragoman::server

@@ -1,3 +1,5 @@
+#include "address_options.h"
+
 #include <fmt/format.h>
 
 #include <dragoman/core/json.h>
@@ -138,9 +140,7 @@ ServerOptions read_server_options(const core::Json& tree, const std::string& whe
   reader.check(options.tls_certificate.empty() || !options.tls_key.empty(), "tls_certificate", "needs `tls_key`");
   reader.check(options.tls_key.empty() || !options.tls_certificate.empty(), "tls_key", "needs `tls_certificate`");
   reader.check(!options.keys_optional || !options.keys.empty(), "keys_optional", "needs `keys`");
-  for (const std::string& origin : options.allow_origin)
-    reader.check(origin == "*" || (origin.find("://") != std::string::npos && !origin.ends_with('/')), "allow_origin",
-                 fmt::format("must be * or an origin, as https://example.org, and not '{}'", origin));
+  check_addresses(reader, options);
   return options;
 }
 

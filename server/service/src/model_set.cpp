@@ -18,6 +18,20 @@ namespace {
 
 constexpr std::string_view kAll = "*";
 
+void check_code(const std::string& side) {
+  core::require(side == kAll || !language_key(side).empty(), core::ErrorCode::kInvalidArgument,
+                "{} is no code of a language; write one of ISO 639, such as de or zh-Hans", core::quote(side));
+}
+
+/// Checks what can be checked without loading the model.
+void check(const ServedModel& served) {
+  check_code(served.source);
+  check_code(served.target);
+  core::require(std::filesystem::exists(served.folder), core::ErrorCode::kIo,
+                "{}: there is no such model folder; a model is named by PAIR=FOLDER, as in de-en=models/de-en",
+                served.folder.string());
+}
+
 /// Returns the offered codes of one side of a pair, with the codes of the model's table. If two codes of a
 /// table mean the same language, the first is offered under the short code.
 std::map<std::string, std::string> offered(const std::string& side, const formats::LanguageTable& table,
@@ -33,8 +47,6 @@ std::map<std::string, std::string> offered(const std::string& side, const format
     return codes;
   }
   const std::string key = language_key(side);
-  core::require(!key.empty(), core::ErrorCode::kInvalidArgument,
-                "{} is no code of a language; write one of ISO 639, such as de or zh-Hans", core::quote(side));
   if (table.find(side) != nullptr) return {{side, side}};
   for (const auto& [code, tags] : table.languages)
     if (language_key(code) == key) return {{side, code}};
@@ -73,6 +85,8 @@ ModelSet::ModelSet(const ServiceOptions& options) : pivot_(options.pivot) {
     if (source != kAll && target != kAll)
       core::require(pairs.emplace(source, target).second, core::ErrorCode::kInvalidArgument,
                     "the language pair {}-{} has two models; choose one of them", source, target);
+  // Before the first model is loaded, which may take minutes.
+  for (const ServedModel& served : options.models) check(served);
   for (const ServedModel& served : options.models) served_.push_back(load(served, options));
   list_languages();
   if (pivot_.empty()) return;

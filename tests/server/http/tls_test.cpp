@@ -148,13 +148,13 @@ TEST_F(TlsTest, TheCertificateIsReadAgain) {
   TlsClient before(server_->port());
   EXPECT_EQ(before.name(), "first");
   make_certificate(certificate_, key_, "second");
-  server_->reload_certificate();
+  server_->prepare_certificate()();
   TlsClient after(server_->port());
   EXPECT_EQ(after.name(), "second");
   before.send(get("/a"));
   EXPECT_NE(before.read_until("GET /a\n"), "") << "older connections go on";
   std::ofstream(certificate_) << "nonsense";
-  EXPECT_THAT(message_of([&] { server_->reload_certificate(); }), HasSubstr("certificate.pem"));
+  EXPECT_THAT(message_of([&] { static_cast<void>(server_->prepare_certificate()); }), HasSubstr("certificate.pem"));
   EXPECT_EQ(TlsClient(server_->port()).name(), "second") << "the last good one stays";
 }
 

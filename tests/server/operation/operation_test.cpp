@@ -166,6 +166,26 @@ TEST_F(OperationTest, DialectsFindKeysAndWordRefusals) {
   EXPECT_EQ(ask(request).status, 429);
 }
 
+TEST_F(OperationTest, EveryDialectAcceptsKeysInHeaders) {
+  const std::string file = folder_ / "keys.yml";
+  const std::string key = add_key(file, {.name = "alice"});
+  start({.keys = file});
+  Request request;
+  request.method = "POST";
+  request.path = "/dialect";
+  const auto with = [&](http::Headers headers) {
+    request.headers = std::move(headers);
+    return ask(request).status;
+  };
+  EXPECT_EQ(with({{"X-API-Key", key}}), 200);
+  EXPECT_EQ(with({{"Authorization", "Bearer " + key}}), 200);
+  EXPECT_EQ(with({{"authorization", "bearer " + key}}), 200) << "the scheme has no case (RFC 9110)";
+  EXPECT_EQ(with({{"Authorization", "Basic abc"}, {"X-API-Key", key}}), 200);
+  EXPECT_EQ(with({{"X-API-Key", "wrong"}}), 403);
+  request.query = {{"k", "wrong"}};
+  EXPECT_EQ(with({{"X-API-Key", key}}), 403) << "the dialect's own place comes first";
+}
+
 TEST_F(OperationTest, AddressesWithoutKeysHaveALimit) {
   start({.requests_per_minute = 1});
   EXPECT_EQ(post().status, 200);
@@ -192,10 +212,12 @@ TEST_F(OperationTest, KeysAreReadAgain) {
   start({.keys = file});
   const std::string bob = add_key(file, {.name = "bob"});
   EXPECT_EQ(post({{"X-API-Key", bob}}).status, 403);
-  operation_->reload_keys();
+  const auto use = operation_->prepare_keys();
+  EXPECT_EQ(post({{"X-API-Key", bob}}).status, 403) << "not before they are used";
+  use();
   EXPECT_EQ(post({{"X-API-Key", bob}}).status, 200);
   std::ofstream(file) << "keys: {}\n";
-  EXPECT_THROW(operation_->reload_keys(), core::Error);
+  EXPECT_THROW(static_cast<void>(operation_->prepare_keys()), core::Error);
   EXPECT_EQ(post({{"X-API-Key", alice}}).status, 200) << "the old ones stay";
 }
 

@@ -129,6 +129,42 @@ TEST(ServerOptions, FaultsAreNamed) {
   EXPECT_THAT(reading("model: [3]"), HasSubstr("model"));
 }
 
+TEST(ServerOptions, AddressesAreChecked) {
+  const auto reading = [](const std::string& text) {
+    return error_of([&] { read_server_options(core::parse_yaml(text, "s.yml"), "s.yml"); });
+  };
+  for (const char* host : {"''", "'a b'", "'http://127.0.0.1'", "'localhost:5000'", "'[::1]'", "'127.0.0.1/8'"})
+    EXPECT_THAT(reading(std::string("host: ") + host), HasSubstr("s.yml: host: must be a name or an address")) << host;
+  for (const char* host : {"localhost", "0.0.0.0", "'::'", "translate-1.example.org", "'fe80::1%eth0'"})
+    EXPECT_EQ(reading(std::string("host: ") + host), "no error") << host;
+  for (const char* proxy : {"x", "''", "localhost", "10.0.0.0/8", "'127.0.0.1:80'", "'[::1]'"})
+    EXPECT_THAT(reading(std::string("trusted_proxy: ") + proxy), HasSubstr("trusted_proxy: must be an IP address"))
+        << proxy;
+  for (const char* url : {"javascript:alert(1)", "translate.example.org", "'https://'", "'https://a b'", "ftp://a.org",
+                          "https://user:pass@a.org", "'https://a.org/?q=1'", "'https://a.org/#x'", "https://a.org:port",
+                          "https://a.org:99999"})
+    EXPECT_THAT(reading(std::string("public_url: ") + url), HasSubstr("public_url: must be")) << url;
+  for (const char* url : {"https://a.org", "http://127.0.0.1:5000", "'https://[::1]:80/translate/'"})
+    EXPECT_EQ(reading(std::string("public_url: ") + url), "no error") << url;
+  for (const char* link : {"javascript:alert(1)", "example.org", "'mailto:'", "'mailto:a b'"})
+    EXPECT_THAT(reading(std::string("key_link: ") + link), HasSubstr("key_link: must be")) << link;
+  for (const char* link : {"'https://a.org/keys?x=1#y'", "mailto:me@a.org"})
+    EXPECT_EQ(reading(std::string("key_link: ") + link), "no error") << link;
+  for (const char* origin : {"x://", "https://a.org/path", "https://a.org/", "HTTPS://a.org", "https://A.org",
+                             "https://a.org:443", "'https://a b'", "'https://*.a.org'", "'null'"})
+    EXPECT_THAT(reading(std::string("allow_origin: ") + origin), HasSubstr("allow_origin: must be * or an origin"))
+        << origin;
+  for (const char* origin : {"https://a.org", "http://localhost:3000", "'http://[::1]:8080'", "moz-extension://1-2-3"})
+    EXPECT_EQ(reading(std::string("allow_origin: ") + origin), "no error") << origin;
+}
+
+TEST(ServerOptions, AddressesAreSpelledAsTheServerComparesThem) {
+  const ServerOptions options = read_server_options(
+      core::parse_yaml("trusted_proxy: ['0:0::0001', '::ffff:10.0.0.1']\npublic_url: https://a.org/t/\n", "s"), "s");
+  EXPECT_THAT(options.trusted_proxies, ::testing::ElementsAre("::1", "10.0.0.1"));
+  EXPECT_EQ(options.public_url, "https://a.org/t");
+}
+
 /// Every row of the table has a member: what is written there is read.
 TEST(ServerOptions, DefaultsOfTheTableAreThoseOfTheStruct) {
   core::Json written = core::Json::object();

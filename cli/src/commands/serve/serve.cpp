@@ -11,6 +11,7 @@
 #include <array>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 
 #include <fmt/format.h>
@@ -135,7 +136,7 @@ class Serve final : public Command {
     try {
       return server::read_server_options(tree, where);
     } catch (const core::Error& error) {
-      if (config_.empty()) throw UsageError(error, where + ": ");
+      if (config_.empty()) throw UsageError(error, where);
       throw;
     }
   }
@@ -186,7 +187,8 @@ class Serve final : public Command {
     return dialects;
   }
 
-  static void add_metrics(server::Metrics& metrics, const server::TranslationService& service) {
+  static void add_metrics(server::Metrics& metrics, const server::TranslationService& service,
+                          const server::http::HttpServer& listener) {
     using Kind = server::Metrics::Kind;
     const auto add = [&](const char* name, Kind kind, const char* help, auto member) {
       metrics.add(name, kind, help, [&service, member] { return static_cast<double>(service.load().*member); });
@@ -194,13 +196,20 @@ class Serve final : public Command {
     using Load = server::ServiceLoad;
     add("dragoman_requests_in_flight", Kind::kGauge, "Requests to translate that are not answered yet.",
         &Load::requests);
-    add("dragoman_characters_in_flight", Kind::kGauge, "Characters of these requests.", &Load::characters);
+    add("dragoman_characters_in_flight", Kind::kGauge,
+        "Characters of these requests, as --characters-in-flight counts them.", &Load::characters);
     add("dragoman_sentences_in_flight", Kind::kGauge, "Sentences that are being translated.", &Load::sentences);
     add("dragoman_requests_total", Kind::kCounter, "Requests that were translated.", &Load::requests_done);
     add("dragoman_characters_total", Kind::kCounter, "Characters that were translated.", &Load::characters_done);
     add("dragoman_sentences_total", Kind::kCounter, "Sentences that were translated.", &Load::sentences_done);
     add("dragoman_busy_total", Kind::kCounter, "Requests that were refused because of --characters-in-flight.",
         &Load::refused);
+    metrics.add("dragoman_http_connections", Kind::kGauge, "Open connections.",
+                [&listener] { return static_cast<double>(listener.connections()); });
+    metrics.add("dragoman_http_requests_in_flight", Kind::kGauge, "Requests that are not answered yet.",
+                [&listener] { return static_cast<double>(listener.requests_in_flight()); });
+    metrics.add("dragoman_http_buffered_bytes", Kind::kGauge, "Memory of the requests in flight.",
+                [&listener] { return static_cast<double>(listener.buffered_bytes()); });
   }
 
   void serve(server::ServerOptions options, const Session& session) {
@@ -208,45 +217,46 @@ class Serve final : public Command {
     options.connections = allow_connections(options.connections, session.log);
     // First, since replies write to it until the service has ended.
     server::LineWriter log([](std::string_view lines) { write_to_standard_error(lines); });
-    server::TranslationService service(service_options(options, session));
-    // From here on, requests end when the server has drained, and not at the signal.
-    core::set_default_stop({});
+    // The models are loaded last, so that faults of options and small files show at once. The service is here, since
+    // the routes use it for as long as there are connections.
+    std::optional<server::TranslationService> service;
+    const server::ServiceOptions of_service = service_options(options, session);
 
     server::http::HttpServer* running = nullptr;
     server::Operation* operating = nullptr;
+    // All files are read before anything is replaced, so that a fault in one leaves all as they were.
     ReloadWorker reloads([&] {
-      service.reload();
-      operating->reload_keys();
-      running->reload_certificate();
+      const auto use_keys = operating->prepare_keys();
+      const auto use_certificate = running->prepare_certificate();
+      service->reload();
+      use_keys();
+      use_certificate();
     });
     const auto reload = [&](const ReloadWorker::Done& done) {
       reloads.request([&session, done](const std::string& problem) {
         if (problem.empty())
           core::log(session.log, core::LogLevel::kInfo, "reloaded models, keys and certificate");
         else
-          core::log(session.log, core::LogLevel::kWarning, "the reload failed, and the old models stay: " + problem);
+          core::log(session.log, core::LogLevel::kWarning,
+                    "the reload failed; models, keys and certificate stay as they were: " + problem);
         if (done) done(problem);
       });
     };
     server::Operation operation(options,
                                 {.log_line = [&](const std::string& line) { log.write(line); }, .reload = reload});
-    server::add_dialects(operation.router(), service, dialect_options(options));
-    server::add_page_routes(operation.router());
-    operation.finish_routes();
-    add_metrics(operation.metrics(), service);
-
     server::http::ServerSetup setup = operation.setup();
     setup.log = session.log;
     server::http::HttpServer listener(std::move(setup), operation.handler());
     operating = &operation;
     running = &listener;
-    using Kind = server::Metrics::Kind;
-    operation.metrics().add("dragoman_http_connections", Kind::kGauge, "Open connections.",
-                            [&listener] { return static_cast<double>(listener.connections()); });
-    operation.metrics().add("dragoman_http_requests_in_flight", Kind::kGauge, "Requests that are not answered yet.",
-                            [&listener] { return static_cast<double>(listener.requests_in_flight()); });
-    operation.metrics().add("dragoman_http_buffered_bytes", Kind::kGauge, "Memory of the requests in flight.",
-                            [&listener] { return static_cast<double>(listener.buffered_bytes()); });
+
+    service.emplace(of_service);
+    // From here on, requests end when the server has drained, and not at the signal.
+    core::set_default_stop({});
+    server::add_dialects(operation.router(), *service, dialect_options(options));
+    server::add_page_routes(operation.router());
+    operation.finish_routes();
+    add_metrics(operation.metrics(), *service, listener);
     listener.start();
     session.saves_work_from_now();  // the drain
     session.on_hangup([&] { reload({}); });

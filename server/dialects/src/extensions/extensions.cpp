@@ -9,11 +9,7 @@ namespace {
 
 std::string find_extension_key(const http::Request& request) {
   if (const std::string_view token = request.query_value("token"); !token.empty()) return std::string(token);
-  if (const std::string_view key = request.headers.get("KEY"); !key.empty()) return std::string(key);
-  std::string_view authorization = request.headers.get("Authorization");
-  constexpr std::string_view kBearer = "Bearer ";
-  if (authorization.starts_with(kBearer)) authorization.remove_prefix(kBearer.size());
-  return std::string(authorization);
+  return std::string(request.headers.get("KEY"));
 }
 
 }  // namespace

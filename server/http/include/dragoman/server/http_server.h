@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,9 @@ struct Limits {
   bool half_close = false;
 };
 
+/// Returns an IP address in the spelling of Request::peer, or nullopt if the text is no address.
+std::optional<std::string> canonical_address(const std::string& text);
+
 struct ServerSetup {
   std::string host = "127.0.0.1";  ///< a name or an address; each of its addresses is bound
   int port = 0;                    ///< 0: any free port
@@ -47,8 +51,8 @@ struct ServerSetup {
   Limits limits = {};
   std::string certificate = {};  ///< PEM file with the chain; empty: no TLS
   std::string private_key = {};  ///< PEM file
-  /// Addresses of reverse proxies. The last address in X-Forwarded-For that is none of them is the client's. The limit
-  /// of connections per address does not hold for them.
+  /// Addresses of reverse proxies, as canonical_address() spells them. The last address in X-Forwarded-For that is none
+  /// of them is the client's. The limit of connections per address does not hold for them.
   std::vector<std::string> trusted_proxies = {};
   /// Called for requests that were answered before a handler saw them (malformed, too large, too slow) and for closed
   /// connections (status 0). Must be quick and must not throw.
@@ -72,20 +76,22 @@ struct ServerSetup {
 /// Request::gone then stops. The answer is still written if it comes within Limits::last_time.
 class HttpServer {
  public:
-  /// Binds the addresses. Throws Error{kIo} if that fails, or if the certificate cannot be used.
+  /// Reads the certificate and binds the addresses. Clients cannot connect before start(). Throws Error{kIo or
+  /// kBadInput} if that fails.
   HttpServer(ServerSetup setup, Handler handler);
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
   /// Closes all connections at once. Replies may outlive the server.
   ~HttpServer();
 
-  /// Starts the threads, which accept connections.
+  /// Listens, and starts the threads, which accept connections. Throws Error{kIo} if the system refuses.
   void start();
   int port() const noexcept;
   /// Returns the URLs that it listens at: "http://127.0.0.1:5000".
   std::vector<std::string> urls() const;
-  /// Reads certificate and key again, for new connections. Throws Error{kIo} and keeps the old ones if that fails.
-  void reload_certificate();
+  /// Reads certificate and key again, and returns a function that uses them for new connections and does not throw.
+  /// Throws as the constructor. The server must outlive the function.
+  [[nodiscard]] std::function<void()> prepare_certificate();
   /// Accepts no more connections, closes idle ones and waits for the requests in flight. After `bound`, stops their
   /// Request::gone, and closes their connections after Limits::last_time. Returns whether all were answered in time.
   bool drain(std::chrono::milliseconds bound);

@@ -38,7 +38,8 @@ struct Route {
 
   // How a dialect deals with callers. The defaults suit an interface of one's own.
   Access access = Access::kKey;
-  /// Finds the caller's key in a request. Default: `Authorization: Bearer KEY`, and the field `X-API-Key`.
+  /// Finds the caller's key where clients of the dialect send it. Returns an empty text if it is not there; then
+  /// `Authorization: Bearer KEY` and `X-API-Key: KEY` are used, as on every route.
   std::function<std::string(const Request&)> find_key = {};
   /// Words a refusal; status and Retry-After are set afterwards if the answer has none. Default: {"error": reason}. A
   /// dialect may answer another status than the refusal's.

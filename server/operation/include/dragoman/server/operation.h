@@ -48,8 +48,9 @@ class Operation {
   http::ServerSetup setup();
   http::Handler handler();
 
-  /// Reads the keys again. If it throws, the old ones stay.
-  void reload_keys();
+  /// Reads the keys again, and returns a function that replaces the old ones by them and does not throw. Throws as the
+  /// constructor. The operation must outlive the function.
+  [[nodiscard]] std::function<void()> prepare_keys();
 
  private:
   struct Impl;
