@@ -158,6 +158,19 @@ TEST_F(ServeTest, KeysAreMadeAndNeeded) {
   EXPECT_EQ(many.fields.count("retry-after"), 1u);
 }
 
+TEST_F(ServeTest, SuggestionsAreAppendedToAFile) {
+  ServerProcess server(folder_.path(), {"--model", model_, "--suggestions", folder_ / "suggestions.jsonl"});
+  const std::string body = R"({"q": "Hund", "s": "hound", "source": "de", "target": "en"})";
+  EXPECT_EQ(ask(server.port, "/suggest", body).status, 200);
+  EXPECT_THAT(file_content(folder_ / "suggestions.jsonl"), HasSubstr("\"translation\":\"hound\""));
+  const auto error_of = [&](const std::string& arguments) {
+    return run_dragoman(folder_.path(), "serve --port 0 --model " + model_ + " " + arguments).error;
+  };
+  std::ofstream(folder_ / "keys.yml") << "keys: []\n";
+  EXPECT_THAT(error_of("--keys keys.yml --suggestions keys.yml"), HasSubstr("--suggestions"));
+  EXPECT_THAT(error_of("--suggestions /nothing/here"), HasSubstr("/nothing/here: cannot be opened"));
+}
+
 TEST_F(ServeTest, AFileHasTheSameOptions) {
   std::ofstream(folder_ / "server.yml")
       << "model: ['" << model_ << "']\ncharacter-limit: 5\ncompute: bf16\nthreads: 2\ndecoding: {beam_size: 2}\n";

@@ -171,6 +171,7 @@ TEST_F(Layout, FilesAreOpenedInOnePlace) {
       {"training/run/src/records/run_log.cpp", "appends to what the run has checked"},
       {"training/run/src/records/event_file.cpp", "new files only (wx)"},
       {"cli/src/program/standard_streams.cpp", "/dev/null"},
+      {"server/dialects/src/libretranslate/suggestion_file.cpp", "appends: without waiting, and regular files only"},
       {"tokenizer/reading/src/word_runs.cpp", "a file without a name"},
   };
   const std::regex opening(

@@ -93,6 +93,8 @@ core::OptionTable<ServerOptions> make_table() {
               "alternative translations of a text")
       .number("request_time", &Options::request_time, kTime, "SECONDS", "time to answer a request")
       .flag("no_files", &Options::no_files, "do not translate files")
+      .text("suggestions", &Options::suggestions, "FILE",
+            "append the suggestions of users (POST /suggest) to this file, a JSON object per line; at most 64 MiB")
       .group("Limits")
       .number("characters_in_flight", &Options::characters_in_flight, {.least = 1}, "N",
               "characters of all unfinished requests; a request beyond it gets status 429 and Retry-After")

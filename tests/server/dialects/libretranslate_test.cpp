@@ -209,18 +209,6 @@ TEST_F(LibreTranslateTest, AGlossaryOfTheRequestIsMet) {
   EXPECT_THAT(post_json("/translate", object).body, HasSubstr("glossary: not valid JSON"));
 }
 
-TEST_F(LibreTranslateTest, SuggestionsReachTheOperator) {
-  std::string got;
-  DialectOptions options;
-  options.suggest = [&](const DialectOptions::Suggestion& suggestion) {
-    got = suggestion.text + "|" + suggestion.translation + "|" + suggestion.source + "|" + suggestion.target;
-  };
-  serve(options);
-  EXPECT_EQ(json_of(post("/suggest", "q=Hund&s=dog&source=DE&target=en")), (Json{{"success", true}}));
-  EXPECT_EQ(got, "Hund|dog|de|en");
-  expect_error(post("/suggest", "q=Hund&source=de&target=en"), 400, "Invalid request: missing s parameter");
-}
-
 TEST(LibreTranslateText, LineEndsOfFormsBecomeLineFeeds) {
   EXPECT_EQ(with_plain_line_ends("a\r\nb\rc\x0b"
                                  "d\u2028e\n\n"),

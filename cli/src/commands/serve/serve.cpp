@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -18,6 +19,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/input_guard.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/option_spelling.h>
 #include <dragoman/core/yaml.h>
@@ -31,6 +33,7 @@
 #include <dragoman/server/operation.h>
 #include <dragoman/server/page.h>
 #include <dragoman/server/server_options.h>
+#include <dragoman/server/suggestion_file.h>
 #include <dragoman/server/translation_service.h>
 
 namespace dragoman::cli {
@@ -174,7 +177,21 @@ class Serve final : public Command {
     return service;
   }
 
-  static server::DialectOptions dialect_options(const server::ServerOptions& options) {
+  /// Opens the file of suggestions, if there is one.
+  static std::shared_ptr<server::SuggestionFile> open_suggestions(const server::ServerOptions& options,
+                                                                  const std::string& config, const Session& session) {
+    const std::string& file = options.suggestions;
+    if (file.empty()) return nullptr;
+    try {
+      core::require_not_an_input(file, {config, options.keys, options.tls_certificate, options.tls_key});
+    } catch (const core::Error& error) {
+      throw UsageError(fmt::format("--suggestions {}", error.what()));
+    }
+    return std::make_shared<server::SuggestionFile>(file, session.log);
+  }
+
+  static server::DialectOptions dialect_options(const server::ServerOptions& options,
+                                                std::shared_ptr<server::SuggestionFile> suggestions) {
     server::DialectOptions dialects;
     dialects.character_limit = options.character_limit;
     dialects.batch_limit = options.batch_limit;
@@ -184,6 +201,10 @@ class Serve final : public Command {
     dialects.key_link = options.key_link;
     dialects.translates_files = !options.no_files;
     dialects.public_url = options.public_url;
+    if (suggestions)
+      dialects.suggest = [suggestions = std::move(suggestions)](const server::DialectOptions::Suggestion& suggestion) {
+        return suggestions->append(suggestion);
+      };
     return dialects;
   }
 
@@ -242,6 +263,7 @@ class Serve final : public Command {
         if (done) done(problem);
       });
     };
+    const auto suggestions = open_suggestions(options, config_, session);
     server::Operation operation(options,
                                 {.log_line = [&](const std::string& line) { log.write(line); }, .reload = reload});
     server::http::ServerSetup setup = operation.setup();
@@ -253,7 +275,7 @@ class Serve final : public Command {
     service.emplace(of_service);
     // From here on, requests end when the server has drained, and not at the signal.
     core::set_default_stop({});
-    server::add_dialects(operation.router(), *service, dialect_options(options));
+    server::add_dialects(operation.router(), *service, dialect_options(options, suggestions));
     server::add_page_routes(operation.router());
     operation.finish_routes();
     add_metrics(operation.metrics(), *service, listener);

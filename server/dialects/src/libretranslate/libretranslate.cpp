@@ -26,6 +26,8 @@ constexpr std::size_t kBytesOfFiles = std::size_t{64} << 20;
 constexpr std::chrono::minutes kAgeOfFiles{30};
 /// The pause of the typing user after which a page translates.
 constexpr std::chrono::milliseconds kFrontendTimeout{500};
+/// Characters of a suggestion and its text together.
+constexpr std::size_t kMaxSuggestion = 10'000;
 
 /// LibreTranslate's answer if it finds no language.
 const LanguageGuess kNoGuess{"en", 0};
@@ -310,9 +312,13 @@ void LibreTranslate::suggest(const http::Request& request, http::Reply& reply) c
   suggestion.source = required_text(parameters, "source");
   suggestion.target = required_text(parameters, "target");
   check_limits({suggestion.text, suggestion.translation}, request, options_);
+  const std::size_t size = count_characters(suggestion.text) + count_characters(suggestion.translation);
+  if (size > kMaxSuggestion)
+    throw BadRequest(fmt::format("Invalid request: request ({}) exceeds text limit ({})", size, kMaxSuggestion));
   suggestion.source = find_language(service_, suggestion.source);
   suggestion.target = find_language(service_, suggestion.target);
-  options_.suggest(suggestion);
+  if (!options_.suggest(suggestion))
+    throw BadRequest("The suggestion cannot be stored now; please tell the server operator", 503);
   reply.send(json_answer({{"success", true}}));
 }
 

@@ -81,7 +81,7 @@ Json make_spec() {
                 object({{"translatedFileUrl", text}}));
   paths["/suggest"]["post"] =
       operation("misc", "Suggest a better translation",
-                {{"q", "string", true, "the text"}, {"s", "string", true, "its translation"}, kSource, kTarget},
+                {{"q", "string", true, "the text"}, {"s", "string", true, "its translation"}, kSource, kTarget, kKey},
                 object({{"success", flag}}));
   paths["/frontend/settings"]["get"] =
       operation("misc", "Settings of a user interface", {},

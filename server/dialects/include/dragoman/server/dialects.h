@@ -30,14 +30,16 @@ struct DialectOptions {
   /// The address under which clients reach the server: "https://translate.example.org". Empty: the Host of the request.
   std::string public_url{};
 
-  /// Receives suggestions. Empty: they are refused.
+  /// A better translation of a text, from a user.
   struct Suggestion {
     std::string text{};
     std::string translation{};
     std::string source{};
     std::string target{};
   };
-  std::function<void(const Suggestion&)> suggest{};
+  /// Stores a suggestion, quickly and from any thread. Returns false if it cannot be stored now. Empty: suggestions are
+  /// refused.
+  std::function<bool(const Suggestion&)> suggest{};
 };
 
 /// Add the routes of a dialect. The service must outlive the router. docs/reference/http-api.md describes them.

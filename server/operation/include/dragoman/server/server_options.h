@@ -38,6 +38,7 @@ struct ServerOptions {
   int alternatives_limit = 16;
   double request_time = 300;
   bool no_files = false;
+  std::string suggestions = {};
   std::string pivot = {};
 
   // Limits
