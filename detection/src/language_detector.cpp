@@ -1,4 +1,5 @@
 #include "ngram_features.h"
+#include "plausibility.h"
 #include "table.h"
 
 #include <algorithm>
@@ -53,6 +54,7 @@ class Evidence {
   }
 
   void add_text(std::string_view text) {
+    plausibility_.add_text(text);
     std::string buffer;
     WordReader reader(composed(text, buffer));
     for (Word word; reader.next(word);) add(word);
@@ -65,7 +67,8 @@ class Evidence {
       if (allowed[i]) result[i] = static_cast<double>(shares_[i]);
     for (std::size_t i = 0; i < kWritings; ++i)
       if (sums_[i].rows > 0) add_scores(static_cast<Writing>(i), allowed, result);
-    for (double& value : result) value /= static_cast<double>(std::max<std::uint64_t>(weight_, 1));
+    const double factor = plausibility_.value() / static_cast<double>(std::max<std::uint64_t>(weight_, 1));
+    for (double& value : result) value *= factor;
     return result;
   }
 
@@ -79,10 +82,12 @@ class Evidence {
   void add(const Word& word) {
     const std::uint64_t weight = weight_of(word);
     weight_ += weight;
+    plausibility_.add_word(word);
     if (word.writing == Writing::kOther) {
       const auto& languages = table_->languages();
       const auto found = std::lower_bound(languages.begin(), languages.end(), word.language);
       if (!word.language.empty()) shares_[static_cast<std::size_t>(found - languages.begin())] += weight;
+      for_each_feature(word, [&](std::uint32_t hash) { plausibility_.add_feature(hash); });
       return;
     }
     Sum& sum = sums_[static_cast<std::size_t>(word.writing)];
@@ -91,6 +96,7 @@ class Evidence {
       const auto row = table_->row(hash);
       for (std::size_t i = 0; i < row.size(); ++i) sum.values[i] += row[i];
       ++sum.rows;
+      plausibility_.add_feature(hash);
     });
   }
 
@@ -113,6 +119,7 @@ class Evidence {
 
   const DetectorTable* table_;
   std::array<Sum, kWritings> sums_;
+  Plausibility plausibility_;
   std::vector<std::uint64_t> shares_;  ///< of the languages with scripts of their own
   std::uint64_t weight_ = 0;
 };

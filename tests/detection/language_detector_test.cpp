@@ -185,6 +185,54 @@ TEST(LanguageDetector, AcceptsAnyBytes) {
   }
 }
 
+TEST(LanguageDetector, IsNotSureOfWhatIsNoText) {
+  std::uint32_t state = 7;
+  const auto random = [&](std::uint32_t below) {
+    return (state = state * 1664525 + 1013904223) / (0xFFFFFFFFU / below + 1);
+  };
+  const auto confidence = [](const std::string& text) {
+    const auto guesses = built_in_detector().detect(text, 1);
+    return guesses.empty() ? 0.0 : guesses.front().confidence;
+  };
+  double bytes = 0;
+  double letters = 0;
+  constexpr int kTexts = 200;
+  for (int i = 0; i < kTexts; ++i) {
+    std::string noise;
+    for (int k = 0; k < 100; ++k) noise.push_back(static_cast<char>(random(256)));
+    EXPECT_LT(confidence(noise), 0.1) << noise;
+    bytes += confidence(noise);
+    noise.clear();
+    for (int k = 0; k < 100; ++k) noise.push_back(static_cast<char>('a' + random(26)));
+    letters += confidence(noise);
+  }
+  EXPECT_LT(bytes / kTexts, 0.05);
+  EXPECT_LT(letters / kTexts, 0.3);
+  for (const char* letter : {"a", "b", "e", "k", "l", "n", "q", "x", "z", "é", "ж", "中", "α", "ข", "ह"})
+    for (const int count : {12, 40, 300}) {
+      std::string text;
+      for (int i = 0; i < count; ++i) text += letter;
+      EXPECT_LT(confidence(text), 0.3) << text;
+    }
+  EXPECT_LT(confidence("xyxyxyxyxyxyxyxyxyxy"), 0.3);
+}
+
+/// The factor for what is no text leaves texts alone.
+TEST(LanguageDetector, IsSureOfSentences) {
+  for (const char* name : {"everyday.tsv", "words.tsv"})
+    for (const auto& [language, text] : read_labelled(name)) {
+      double sum = 0;
+      for (const Guess& guess : built_in_detector().detect(text, 1000)) sum += guess.confidence;
+      EXPECT_GT(sum, 0.999) << text;
+    }
+  for (const char* text : {"banana", "Mississippi", "谢谢", "Angstschweiß", "Rhythmus", "Eiaiaia", "strengthlessness",
+                           "ja ja", "HELLO WORLD"}) {
+    double sum = 0;
+    for (const Guess& guess : built_in_detector().detect(text, 1000)) sum += guess.confidence;
+    EXPECT_GT(sum, 0.999) << text;
+  }
+}
+
 TEST(LanguageDetector, ThreadsShareIt) {
   const auto lines = read_labelled("everyday.tsv");
   std::vector<std::string> expected;

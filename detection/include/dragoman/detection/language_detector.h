@@ -13,7 +13,8 @@ namespace dragoman::detection {
 struct Guess {
   /// ISO 639-1 code: "de". Chinese in traditional characters is "zh-Hant", in simplified characters "zh".
   std::string language;
-  /// Between 0 and 1: the estimated probability. The confidences of all languages sum to at most 1.
+  /// Between 0 and 1: the estimated probability. The confidences of all languages sum to at most 1. For bytes that look
+  /// like no text, such as random ones or a repeated letter, all of them are low.
   double confidence = 0;
 };
 
