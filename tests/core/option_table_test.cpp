@@ -95,6 +95,14 @@ TEST(OptionTable, NamesTheKeyThatIsWrong) {
   EXPECT_THAT(refusal({{"below", {{"rat", 1}}}}), HasSubstr("did you mean 'rate'"));
 }
 
+TEST(OptionTable, DescribesRangesInWordsOfJsonSchema) {
+  EXPECT_EQ(number_schema<int>({.least = 1, .most = 8}).get(), (Json{{"minimum", 1}, {"maximum", 8}}));
+  EXPECT_EQ(number_schema(kShare).get(), (Json{{"minimum", 0.0}, {"exclusiveMinimum", true}, {"maximum", 1.0}}));
+  EXPECT_EQ(number_schema(kPositive).get(), (Json{{"minimum", 0.0}, {"exclusiveMinimum", true}}));
+  EXPECT_EQ(number_schema(kAnyNumber).get(), Json::object());
+  EXPECT_EQ(number_schema<std::uint64_t>({}).get()["maximum"], std::numeric_limits<std::uint64_t>::max());
+}
+
 TEST(OptionTable, FindsValuesOutOfRangeThatWereSetInPlace) {
   EXPECT_EQ(outer_table().problem(Outer{}), "");
   EXPECT_THAT(outer_table().problem({.count = 10}), HasSubstr("count is 10; it must be"));

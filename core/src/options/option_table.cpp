@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -106,9 +108,30 @@ template std::function<Json(const std::string& word)> number_parser(NumberRange<
 template std::function<Json(const std::string& word)> number_parser(NumberRange<double> range);
 
 template <class Number>
+SharedJson number_schema(const NumberRange<Number>& range) {
+  Json schema = Json::object();
+  // The limits of double are no bounds: they stand for "any number".
+  if (std::is_integral_v<Number> || range.least != std::numeric_limits<Number>::lowest()) {
+    schema["minimum"] = range.least;
+    if (!range.least_included) schema["exclusiveMinimum"] = true;
+  }
+  if (std::is_integral_v<Number> || range.most != std::numeric_limits<Number>::max()) {
+    schema["maximum"] = range.most;
+    if (!range.most_included) schema["exclusiveMaximum"] = true;
+  }
+  return schema;
+}
+
+template SharedJson number_schema(const NumberRange<int>& range);
+template SharedJson number_schema(const NumberRange<std::int64_t>& range);
+template SharedJson number_schema(const NumberRange<std::uint64_t>& range);
+template SharedJson number_schema(const NumberRange<double>& range);
+
+template <class Number>
 void UntypedOptionTable::add_number(Option option, const Place& place, Number fallback, NumberRange<Number> range) {
   option.fallback = Json(fallback);
   option.parse = number_parser(range);
+  option.schema = number_schema(range);
   const std::string name = option.name;
   add(std::move(option), {[name, place, range](OptionReader& reader, void* object) {
                             if (reader.has(name)) make<Number>(place, object) = reader.get(name, Number{});

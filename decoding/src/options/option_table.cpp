@@ -61,31 +61,51 @@ Json parse_token_ids(const std::string& word) {
   return parsed.tree.is_array() ? parsed.tree : Json::array({parsed.tree});
 }
 
+/// The limits of lists of tokens.
+constexpr std::size_t kMaxTokens = 10000;
+constexpr std::int32_t kMaxTokenId = (1 << 24) - 1;
+
+Json token_list_schema(const Json& items) {
+  return {{"items", items}, {"maxItems", kMaxTokens}};
+}
+
+Json token_id_schema() {
+  return {{"type", "integer"}, {"minimum", 0}, {"maximum", kMaxTokenId}};
+}
+
+bool is_token_id(const Json& id) {
+  return id.is_number_integer() && id >= 0 && id <= kMaxTokenId;
+}
+
 void add_suppress_tokens(OptionTable<Search>& table) {
+  Json ids = token_list_schema(token_id_schema());
+  ids["type"] = "array";
+  ids["minItems"] = 1;
+  const Json one_or_more{{"oneOf", {token_id_schema(), std::move(ids)}}};
   core::Option option{.name = "suppress_tokens",
                       .placeholder = "[ID, ...]",
                       .help =
                           "ids of tokens that are never generated; an inner list of ids is a sequence of tokens that "
                           "is never generated",
                       .parse = parse_token_ids,
-                      .repeated = true};
+                      .repeated = true,
+                      .schema = token_list_schema(one_or_more)};
   table.custom(
       {std::move(option)},
       [](OptionReader& reader, Search& search) {
-        constexpr std::size_t kMax = 10000;
         if (!reader.has("suppress_tokens")) return;
         const Json& list = reader.subtree("suppress_tokens");
-        reader.check(list.is_array() && list.size() <= kMax, "suppress_tokens", "must be a list of ids of tokens");
+        reader.check(list.is_array() && list.size() <= kMaxTokens, "suppress_tokens",
+                     "must be a list of ids of tokens");
         auto& suppressed = search.suppress_tokens.emplace();
         for (const Json& entry : list) {
           const Json sequence = entry.is_array() ? entry : Json::array({entry});
           std::vector<std::int32_t> tokens;
           for (const Json& id : sequence) {
-            reader.check(id.is_number_integer() && id >= 0 && id < (1 << 24), "suppress_tokens",
-                         "must hold ids of tokens, and lists of them");
+            reader.check(is_token_id(id), "suppress_tokens", "must hold ids of tokens, and lists of them");
             tokens.push_back(id.get<std::int32_t>());
           }
-          reader.check(!tokens.empty() && tokens.size() <= kMax, "suppress_tokens",
+          reader.check(!tokens.empty() && tokens.size() <= kMaxTokens, "suppress_tokens",
                        "holds an empty or endless sequence");
           suppressed.push_back(std::move(tokens));
         }
@@ -103,17 +123,17 @@ void add_end_tokens(OptionTable<Search>& table) {
                       .placeholder = "[ID, ...]",
                       .help = "ids of the tokens that end a translation, instead of the model's end",
                       .parse = parse_token_ids,
-                      .repeated = true};
+                      .repeated = true,
+                      .schema = token_list_schema(token_id_schema())};
   table.custom(
       {std::move(option)},
       [](OptionReader& reader, Search& search) {
-        constexpr std::size_t kMax = 10000;
         if (!reader.has("end_tokens")) return;
         const Json& list = reader.subtree("end_tokens");
-        reader.check(list.is_array() && list.size() <= kMax, "end_tokens", "must be a list of ids of tokens");
+        reader.check(list.is_array() && list.size() <= kMaxTokens, "end_tokens", "must be a list of ids of tokens");
         auto& ends = search.end_tokens.emplace();
         for (const Json& id : list) {
-          reader.check(id.is_number_integer() && id >= 0 && id < (1 << 24), "end_tokens", "must hold ids of tokens");
+          reader.check(is_token_id(id), "end_tokens", "must hold ids of tokens");
           ends.push_back(id.get<std::int32_t>());
         }
       },

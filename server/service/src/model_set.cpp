@@ -1,6 +1,7 @@
 #include "model_set.h"
 
 #include "language_codes.h"
+#include "request_options.h"
 
 #include <algorithm>
 #include <set>
@@ -12,6 +13,7 @@
 #include <dragoman/core/quote.h>
 #include <dragoman/formats/model_config.h>
 #include <dragoman/pipeline/model_view.h>
+#include <dragoman/plugins/host.h>
 
 namespace dragoman::server {
 namespace {
@@ -185,6 +187,13 @@ std::vector<ModelInfo> ModelSet::models() const {
                      .device = tensor::name_of(served.model.device()),
                      .compute = std::string(tensor::name_of(served.model.compute_type()))});
   return infos;
+}
+
+std::vector<std::string> ModelSet::decoders() const {
+  std::vector<std::string> names;
+  for (const auto& registered : served_.front().model.host().registry().search_strategies().all())
+    if (registered->entry.name != kServersOwnDecoder) names.push_back(registered->entry.name);
+  return names;
 }
 
 }  // namespace dragoman::server

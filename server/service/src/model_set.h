@@ -40,6 +40,7 @@ class ModelSet {
   /// two for a pivot. Error{kUnsupported} if the pair is not offered.
   std::vector<Leg> route(const std::string& source, const std::string& target) const;
   std::vector<ModelInfo> models() const;
+  std::vector<std::string> decoders() const;
 
  private:
   struct Served {

@@ -28,9 +28,10 @@ decoding::Search read_request_search(const core::Json& options, std::int32_t max
   core::OptionReader reader(keys, kOptions);
   decoding::search_table().read(reader, search);
   reader.finish();
-  reader.check(search.decoder != "mbr" && !search.mbr_candidates && !search.mbr_samples && !search.mbr_utility,
-               search.decoder == "mbr" ? "decoder" : "mbr_candidates",
-               "minimum Bayes risk is for all requests of a server, and not for one");
+  reader.check(
+      search.decoder != kServersOwnDecoder && !search.mbr_candidates && !search.mbr_samples && !search.mbr_utility,
+      search.decoder == kServersOwnDecoder ? "decoder" : "mbr_candidates",
+      "minimum Bayes risk is for all requests of a server, and not for one");
   for (const auto& [key, size] : {std::pair{"beam_size", search.beam_size}, std::pair{"n_best", search.n_best}})
     reader.check(size.value_or(1) <= max_hypotheses, key,
                  fmt::format("is {}; a request may have at most {}", size.value_or(1), max_hypotheses));

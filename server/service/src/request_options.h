@@ -10,6 +10,9 @@
 
 namespace dragoman::server {
 
+/// A decoder that the whole server may have, and not one request.
+inline constexpr const char* kServersOwnDecoder = "mbr";
+
 /// Reads the options of a request's search, as core::OptionReader reads a line's. Error{kBadInput} that names the key,
 /// also for more than `max_hypotheses` hypotheses, and for minimum Bayes risk.
 decoding::Search read_request_search(const core::Json& options, std::int32_t max_hypotheses);

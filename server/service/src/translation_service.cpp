@@ -28,7 +28,7 @@ std::string_view beginning_of(std::string_view text) {
   return text.substr(0, end);
 }
 
-constexpr std::size_t kMaxTerms = 10'000;
+static_assert(kMaxTargetsOfTerm == pipeline::Glossary::kMaxTargets);
 
 }  // namespace
 
@@ -161,6 +161,14 @@ std::string TranslationService::language_name(const std::string& code) {
 
 std::vector<ModelInfo> TranslationService::models() const {
   return impl_->current()->models();
+}
+
+std::vector<std::string> TranslationService::decoders() const {
+  return impl_->current()->decoders();
+}
+
+std::int32_t TranslationService::max_hypotheses() const noexcept {
+  return impl_->options.max_hypotheses;
 }
 
 std::vector<LanguageGuess> TranslationService::detect(std::string_view text, std::size_t most) const {

@@ -34,6 +34,9 @@ struct Option {
   bool repeated = false;
   /// For a switch that is on by default: the help of the switch `no_NAME`, which turns it off.
   std::string negation{};
+  /// What else an interface description says of the values, as keywords of JSON Schema (in OpenAPI 3.0's form):
+  /// `minimum`, `exclusiveMinimum`, `items`. Option tables fill it in for numbers.
+  SharedJson schema{};
 };
 
 /// A value that users may expect an option to accept, and advice on the alternative. The advice is a phrase that ends
@@ -42,6 +45,10 @@ struct OtherValue {
   std::string name;
   std::string advice;
 };
+
+/// Returns an Option::schema for numbers of these types.
+template <class Number>
+SharedJson number_schema(const NumberRange<Number>& range);
 
 /// Returns an Option::parse for numbers: int, std::int64_t, std::uint64_t or double.
 template <class Number>

@@ -46,11 +46,11 @@ void translate(TranslationService& service, const DialectOptions& options, http:
 void detect(const TranslationService& service, const DialectOptions& options, const http::Request& request,
             http::Reply& reply) {
   constexpr std::size_t kGuesses = 3;
-  constexpr std::size_t kMaxTexts = 100;
   const Parameters parameters(request);
   const std::vector<std::string> texts = read_texts(parameters.get("text"), "text");
   if (!parameters.has("text")) throw BadRequest("text: is missing; it is a text or a list of texts");
-  if (texts.size() > kMaxTexts) throw BadRequest(fmt::format("{} texts; there may be {}", texts.size(), kMaxTexts));
+  if (texts.size() > kMaxDetections)
+    throw BadRequest(fmt::format("{} texts; there may be {}", texts.size(), kMaxDetections));
   check_limits(texts, request, options);
   Json detections = Json::array();
   for (const std::string& text : texts) {
@@ -88,12 +88,12 @@ void add_v1_routes(http::Router& router, TranslationService& service, const Dial
                      detect(service, options, request, reply);
                    })));
   router.add(route("GET", "/v1/models",
-                   guarded(error_object, [&service](Request&, Reply& reply) { models(service, reply); }),
-                   Access::kOpen));
-  router.add(
-      route("GET", "/v1/openapi.json",
-            guarded(error_object, [&service](Request&, Reply& reply) { reply.send(json_answer(v1_openapi(service))); }),
-            Access::kOpen));
+                   guarded(error_object, [&service](Request&, Reply& reply) { models(service, reply); }), Access::kOpen));
+  router.add(route(
+      "GET", "/v1/openapi.json",
+      guarded(error_object,
+              [&service, options](Request&, Reply& reply) { reply.send(json_answer(v1_openapi(service, options))); }),
+      Access::kOpen));
 }
 
 }  // namespace dragoman::server

@@ -1,5 +1,7 @@
 #include "v1_request.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -13,6 +15,7 @@ using core::Json;
 
 const Json kText{{"type", "string"}};
 const Json kNumber{{"type", "number"}};
+const Json kShare{{"type", "number"}, {"minimum", 0}, {"maximum", 1}};
 
 Json list_of(const Json& items) {
   return {{"type", "array"}, {"items", items}};
@@ -52,6 +55,7 @@ Json type_of(const core::Option& option) {
 Json schema_of(const core::Option& option) {
   Json schema{{"type", type_of(option)}, {"description", option.help}};
   if (schema["type"] == "array") schema["items"] = Json::object();
+  schema.update(option.schema.get());
   if (!option.choices.empty()) schema["enum"] = option.choices;
   if (!option.fallback.get().is_null()) schema["default"] = option.fallback.get();
   return schema;
@@ -65,7 +69,41 @@ Json schema_of(const std::vector<core::Option>& options) {
   return schema;
 }
 
-Json request_schema(const TranslationService& service) {
+/// Returns the schema of the search options that a request may set.
+Json search_schema(const TranslationService& service) {
+  Json schema = schema_of(decoding::search_table().options());
+  Json& properties = schema["properties"];
+  for (auto each = properties.begin(); each != properties.end();)
+    each = each.key().starts_with("mbr_") ? properties.erase(each) : std::next(each);
+  properties["decoder"]["enum"] = service.decoders();
+  for (const char* key : {"beam_size", "n_best"}) properties[key]["maximum"] = service.max_hypotheses();
+  return schema;
+}
+
+/// Returns the schema of a text, or of a list of texts. 0: any number.
+Json text_or_texts(std::size_t characters = 0, std::size_t texts = 0) {
+  Json text = kText;
+  if (characters > 0) text["maxLength"] = characters;
+  Json list = list_of(text);
+  if (texts > 0) list["maxItems"] = texts;
+  return {{"oneOf", {std::move(text), std::move(list)}}};
+}
+
+Json term_schema() {
+  Json text = kText;
+  text["minLength"] = 1;
+  Json list = list_of(text);
+  list["minItems"] = 1;
+  list["maxItems"] = kMaxTargetsOfTerm;
+  Json schema = object({{"source", text},
+                        {"target", {{"oneOf", {text, std::move(list)}}}},
+                        {"case", {{"type", "string"}, {"enum", {"any", "exact"}}, {"default", "any"}}}},
+                       {"source", "target"});
+  schema["additionalProperties"] = false;
+  return schema;
+}
+
+Json request_schema(const TranslationService& service, const DialectOptions& options) {
   Json schema = schema_of(v1_table().options());
   Json& properties = schema["properties"];
   Json sources = Json::array({"auto"});
@@ -80,28 +118,27 @@ Json request_schema(const TranslationService& service) {
     if (property.contains("default")) type["default"] = property["default"];
     property = std::move(type);
   };
-  const Json text_or_texts{{"oneOf", {kText, list_of(kText)}}};
-  describe("text", text_or_texts);
+  describe("text", text_or_texts(options.character_limit, options.batch_limit));
   describe("source", {{"type", "string"}, {"enum", sources}});
   describe("target", {{"type", "string"}, {"enum", targets}});
-  describe("constraints", text_or_texts);
-  describe("suppress", text_or_texts);
-  describe("glossary", list_of(reference("Term")));
+  describe("constraints", text_or_texts());
+  describe("suppress", text_or_texts());
+  Json glossary = list_of(reference("Term"));
+  glossary["maxItems"] = kMaxTerms;
+  describe("glossary", std::move(glossary));
+  properties["n_best"]["maximum"] = service.max_hypotheses();
   describe("options", reference("Options"));
   schema["required"] = {"text", "target"};
   return schema;
 }
 
-Json schemas(const TranslationService& service) {
+Json schemas(const TranslationService& service, const DialectOptions& options) {
   const Json number_list = list_of(kNumber);
-  const Json guess = object({{"language", kText}, {"confidence", kNumber}}, {"language", "confidence"});
+  const Json guess = object({{"language", kText}, {"confidence", kShare}}, {"language", "confidence"});
   return {
-      {"Request", request_schema(service)},
-      {"Options", schema_of(decoding::search_table().options())},
-      {"Term", object({{"source", kText},
-                       {"target", {{"oneOf", {kText, list_of(kText)}}}},
-                       {"case", {{"type", "string"}, {"enum", {"any", "exact"}}}}},
-                      {"source", "target"})},
+      {"Request", request_schema(service, options)},
+      {"Options", search_schema(service)},
+      {"Term", term_schema()},
       {"Hypothesis", object({{"text", kText},
                              {"score", kNumber},
                              {"log_probability", kNumber},
@@ -115,7 +152,7 @@ Json schemas(const TranslationService& service) {
            {{"source", kText}, {"source_tokens", list_of(kText)}, {"translations", list_of(reference("Hypothesis"))}})},
       {"Translation", object({{"text", kText},
                               {"source", kText},
-                              {"confidence", kNumber},
+                              {"confidence", kShare},
                               {"alternatives", list_of(kText)},
                               {"sentences", list_of(reference("Sentence"))}},
                              {"text", "source"})},
@@ -156,12 +193,13 @@ Json post(const std::string& summary, const Json& body, const std::string& answe
 
 }  // namespace
 
-Json v1_openapi(const TranslationService& service) {
+Json v1_openapi(const TranslationService& service, const DialectOptions& options) {
   Json translate = post("Translate texts", reference("Request"), "Answer");
   Json& success = translate["post"]["responses"]["200"]["content"];
   success["text/event-stream"] = {{"schema", kText}};
   success["application/x-ndjson"] = {{"schema", kText}};
-  Json detect = object({{"text", {{"oneOf", {kText, list_of(kText)}}}}}, {"text"});
+  const std::size_t texts = options.batch_limit > 0 ? std::min(options.batch_limit, kMaxDetections) : kMaxDetections;
+  Json detect = object({{"text", text_or_texts(options.character_limit, texts)}}, {"text"});
   Json models;
   models["get"] = {{"summary", "List the models and the languages"}, {"responses", responses("Models")}};
   return {{"openapi", "3.0.3"},
@@ -175,7 +213,8 @@ Json v1_openapi(const TranslationService& service) {
             {"/v1/detect", post("Detect the languages of texts", detect, "Detections")},
             {"/v1/models", std::move(models)}}},
           {"components",
-           {{"schemas", schemas(service)}, {"securitySchemes", {{"key", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
+           {{"schemas", schemas(service, options)},
+            {"securitySchemes", {{"key", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
 }
 
 }  // namespace dragoman::server

@@ -45,7 +45,10 @@ TranslateRequest translate_request(const V1Request& asked, std::vector<std::stri
 /// Returns a text's translation as `/v1` answers it.
 core::Json v1_translation(const TranslatedText& text, const V1Request& asked);
 
+/// The largest number of texts of a request to `/v1/detect`.
+inline constexpr std::size_t kMaxDetections = 100;
+
 /// Returns the OpenAPI document of a service.
-core::Json v1_openapi(const TranslationService& service);
+core::Json v1_openapi(const TranslationService& service, const DialectOptions& options);
 
 }  // namespace dragoman::server

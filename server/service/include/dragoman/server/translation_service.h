@@ -88,7 +88,11 @@ struct GlossaryTerm {
 /// A glossary, ready for use by any number of requests.
 using SharedTerms = std::shared_ptr<const pipeline::Glossary>;
 
-/// Error{kBadInput} for an empty or overlong term, and for more than 10,000 of them.
+/// The largest number of terms of a glossary, and of the targets of a term.
+inline constexpr std::size_t kMaxTerms = 10'000;
+inline constexpr std::size_t kMaxTargetsOfTerm = 100;
+
+/// Error{kBadInput} for an empty or overlong term, and for more than kMaxTerms of them.
 SharedTerms make_terms(std::vector<GlossaryTerm> terms);
 
 /// More of the translation of a text. The decided parts, joined, are the beginning of its translation.
@@ -224,6 +228,10 @@ class TranslationService {
   /// Returns the name of a language in English; its code if it has none.
   static std::string language_name(const std::string& code);
   std::vector<ModelInfo> models() const;
+  /// Returns the names of the decoders that a request may choose.
+  std::vector<std::string> decoders() const;
+  /// Returns ServiceOptions::max_hypotheses.
+  std::int32_t max_hypotheses() const noexcept;
 
   /// Returns the most probable languages of the text, best first, by offered codes where there are such.
   std::vector<LanguageGuess> detect(std::string_view text, std::size_t most) const;
