@@ -7,6 +7,7 @@
 
 #include <dragoman/core/option_spelling.h>
 #include <dragoman/core/options.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/decoding/option_table.h>
 
 namespace dragoman::server {
@@ -24,6 +25,10 @@ decoding::Search read_request_search(const core::Json& options, std::int32_t max
   if (options.is_null()) return search;
   core::require(options.is_object(), core::ErrorCode::kBadInput, "{}: must be an object with options of the search",
                 kOptions);
+  // For an option reader, null is an absent key. A client's null is a mistake, as it is among the other keys.
+  for (const auto& [key, value] : options.items())
+    core::require(!value.is_null(), core::ErrorCode::kBadInput, "{}: {}: is null; leave it out", kOptions,
+                  core::printable(key, 80));
   const core::Json keys = core::spelled_with_underscores(options, kOptions);
   core::OptionReader reader(keys, kOptions);
   decoding::search_table().read(reader, search);

@@ -140,7 +140,29 @@ TEST_F(LibreTranslateTest, LanguagesSettingsHealthAndSpecAreAnswered) {
   EXPECT_EQ(settings["supportedFilesFormat"].front(), ".txt");
   EXPECT_EQ(settings["language"]["target"]["code"], "en");
   EXPECT_EQ(json_of(get("/health")), (Json{{"status", "ok"}}));
-  EXPECT_TRUE(json_of(get("/spec"))["paths"].contains("/translate"));
+}
+
+TEST_F(LibreTranslateTest, TheDocumentHasTheBoundsThatRequestsHave) {
+  DialectOptions options;
+  options.character_limit = 5000;
+  options.alternatives_limit = 3;
+  serve(options);
+  const Json paths = json_of(get("/spec"))["paths"];
+  const auto field = [&](const std::string& path, const std::string& name) {
+    for (const Json& parameter : paths[path]["post"]["parameters"])
+      if (parameter["name"] == name) return parameter;
+    return Json();
+  };
+  EXPECT_EQ(field("/translate", "q")["type"], "string") << "fields of forms have no schema in Swagger 2.0";
+  EXPECT_EQ(field("/translate", "q")["minLength"], 1);
+  EXPECT_EQ(field("/translate", "q")["maxLength"], 5000);
+  EXPECT_EQ(field("/translate", "alternatives")["maximum"], 3);
+  EXPECT_EQ(field("/translate", "format")["enum"], (Json{"text", "html"}));
+  EXPECT_EQ(field("/translate", "source")["enum"], (Json{"auto", "de", "en", "pt-BR"}));
+  EXPECT_EQ(field("/translate", "target")["enum"], (Json{"de", "en", "pt-BR"}));
+  EXPECT_EQ(field("/translate_file", "file")["type"], "file");
+  EXPECT_TRUE(paths["/languages"].contains("get") && paths["/languages"].contains("post"));
+  EXPECT_FALSE(paths.contains("/suggest")) << "it is not offered";
 }
 
 TEST_F(LibreTranslateTest, AFileIsTranslatedAndFetched) {

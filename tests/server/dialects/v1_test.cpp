@@ -163,6 +163,28 @@ TEST_F(V1Test, TheDocumentHasEveryOptionOfTheSearch) {
               ::testing::ElementsAre("auto", "de", "en", "pt-BR"));
 }
 
+TEST_F(V1Test, TheDocumentHasTheLanguagePairs) {
+  const Json pairs = json_of(get("/v1/openapi.json"))["components"]["schemas"]["Request"]["anyOf"];
+  const auto allows = [&](const std::string& source, const std::string& target) {
+    return std::ranges::any_of(pairs, [&](const Json& pair) {
+      const auto has = [&](const char* key, const std::string& code) {
+        const Json& codes = pair["properties"][key]["enum"];
+        return std::ranges::find(codes, Json(code)) != codes.end();
+      };
+      return has("source", source) && has("target", target);
+    });
+  };
+  EXPECT_TRUE(allows("de", "en") && allows("de", "pt-BR") && allows("auto", "en") && allows("en", "en"));
+  EXPECT_FALSE(allows("en", "de") || allows("pt-BR", "en"));
+}
+
+TEST_F(V1Test, OptionsAreNotNull) {
+  const http::Response response =
+      post_json("/v1/translate", {{"text", kDog}, {"target", "en"}, {"options", {{"beam_size", nullptr}}}});
+  EXPECT_EQ(response.status, 400);
+  EXPECT_EQ(json_of(response)["error"], "options: beam_size: is null; leave it out");
+}
+
 TEST_F(V1Test, TheDocumentHasTheBoundsThatRequestsHave) {
   DialectOptions limits;
   limits.character_limit = 5000;

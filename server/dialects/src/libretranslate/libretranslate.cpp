@@ -136,6 +136,7 @@ class LibreTranslate : public std::enable_shared_from_this<LibreTranslate> {
   void languages(http::Reply& reply) const;
   void settings(http::Reply& reply) const;
   void suggest(const http::Request& request, http::Reply& reply) const;
+  void spec(http::Reply& reply) const { reply.send(json_answer(libretranslate_spec(service_, options_))); }
 
   const DialectOptions& options() const noexcept { return options_; }
 
@@ -359,8 +360,7 @@ void add_libretranslate_routes(http::Router& router, TranslationService& service
   add({"GET"}, "/health", Access::kOpen, [](Libre&, Request&, Reply& out) {
     out.send(json_answer({{"status", "ok"}}));
   });
-  add({"GET"}, "/spec", Access::kOpen,
-      [](Libre&, Request&, Reply& out) { out.send(json_answer(libretranslate_spec())); });
+  add({"GET"}, "/spec", Access::kOpen, [](Libre& libre, Request&, Reply& out) { libre.spec(out); });
 }
 
 }  // namespace dragoman::server

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <dragoman/core/error.h>
 #include <dragoman/decoding/option_table.h>
@@ -103,6 +106,24 @@ Json term_schema() {
   return schema;
 }
 
+/// Returns the pairs of languages that requests may have, as alternatives. Languages with the same targets share one.
+Json pair_schemas(const std::vector<Language>& languages) {
+  std::map<std::set<std::string>, Json> sources_of;
+  std::set<std::string> all;
+  for (const Language& language : languages) {
+    all.insert(language.code);
+    std::set<std::string> targets(language.targets.begin(), language.targets.end());
+    targets.insert(language.code);  // such texts come back as they are
+    sources_of[targets].push_back(language.code);
+  }
+  sources_of[all].push_back("auto");
+  const auto one_of = [](const Json& codes) { return Json{{"type", "string"}, {"enum", codes}}; };
+  Json schemas = Json::array();
+  for (const auto& [targets, sources] : sources_of)
+    schemas.push_back({{"properties", {{"source", one_of(sources)}, {"target", one_of(targets)}}}});
+  return schemas;
+}
+
 Json request_schema(const TranslationService& service, const DialectOptions& options) {
   Json schema = schema_of(v1_table().options());
   Json& properties = schema["properties"];
@@ -129,6 +150,7 @@ Json request_schema(const TranslationService& service, const DialectOptions& opt
   properties["n_best"]["maximum"] = service.max_hypotheses();
   describe("options", reference("Options"));
   schema["required"] = {"text", "target"};
+  schema["anyOf"] = pair_schemas(service.languages());
   return schema;
 }
 
@@ -196,7 +218,10 @@ Json post(const std::string& summary, const Json& body, const std::string& answe
 Json v1_openapi(const TranslationService& service, const DialectOptions& options) {
   Json translate = post("Translate texts", reference("Request"), "Answer");
   Json& success = translate["post"]["responses"]["200"]["content"];
-  success["text/event-stream"] = {{"schema", kText}};
+  success["text/event-stream"] = {
+      {"schema", object({{"event", {{"type", "string"}, {"enum", {"partial", "done", "error"}}}},
+                         {"data", {{"type", "string"}, {"description", "JSON"}}}},
+                        {"event", "data"})}};
   success["application/x-ndjson"] = {{"schema", kText}};
   const std::size_t texts = options.batch_limit > 0 ? std::min(options.batch_limit, kMaxDetections) : kMaxDetections;
   Json detect = object({{"text", text_or_texts(options.character_limit, texts)}}, {"text"});
