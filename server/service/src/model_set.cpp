@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/ranges.h>
+
 #include <dragoman/core/ascii.h>
 #include <dragoman/core/error.h>
 #include <dragoman/core/option_error.h>
@@ -194,6 +196,13 @@ std::vector<std::string> ModelSet::decoders() const {
   for (const auto& registered : served_.front().model.host().registry().search_strategies().all())
     if (registered->entry.name != kServersOwnDecoder) names.push_back(registered->entry.name);
   return names;
+}
+
+void ModelSet::require_decoder(const std::string& name) const {
+  if (name.empty()) return;
+  const std::vector<std::string> known = decoders();
+  core::require(std::ranges::find(known, name) != known.end(), core::ErrorCode::kBadInput,
+                "options: decoder is {}; it must be one of: {}", core::quote(name), fmt::join(known, ", "));
 }
 
 }  // namespace dragoman::server

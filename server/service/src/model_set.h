@@ -41,6 +41,8 @@ class ModelSet {
   std::vector<Leg> route(const std::string& source, const std::string& target) const;
   std::vector<ModelInfo> models() const;
   std::vector<std::string> decoders() const;
+  /// Throws Error{kBadInput} unless requests may choose this decoder. "": the model's own.
+  void require_decoder(const std::string& name) const;
 
  private:
   struct Served {

@@ -14,12 +14,18 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
+#include <dragoman/core/white_space.h>
 
 namespace dragoman::server {
 namespace {
 
 /// The part of a text that its language is detected by.
 constexpr std::size_t kBytesToDetect = 4096;
+
+void require_texts(const std::vector<std::string>& texts, const char* key) {
+  for (const std::string& text : texts)
+    core::require(!core::is_blank(text), core::ErrorCode::kBadInput, "{}: a text is blank; leave it out", key);
+}
 
 std::string_view beginning_of(std::string_view text) {
   if (text.size() <= kBytesToDetect) return text;
@@ -37,7 +43,7 @@ SharedTerms make_terms(std::vector<GlossaryTerm> terms) {
                 terms.size(), kMaxTerms);
   std::vector<pipeline::GlossaryEntry> entries;
   for (GlossaryTerm& term : terms) {
-    core::require(!term.source.empty() && !term.targets.empty(), core::ErrorCode::kBadInput,
+    core::require(!core::is_blank(term.source) && !term.targets.empty(), core::ErrorCode::kBadInput,
                   "glossary: a term has no source or no target");
     core::require(term.targets.size() <= pipeline::Glossary::kMaxTargets, core::ErrorCode::kBadInput,
                   "glossary: {} has {} targets; there may be {}", core::quote(term.source), term.targets.size(),
@@ -47,9 +53,9 @@ SharedTerms make_terms(std::vector<GlossaryTerm> terms) {
                     "glossary: {} has {} bytes; a term may have {}", core::quote(*text, 40), text->size(),
                     pipeline::Glossary::kMaxBytesOfTerm);
     for (const std::string& target : term.targets)
-      core::require(!target.empty() && target.size() <= pipeline::Glossary::kMaxBytesOfTerm, core::ErrorCode::kBadInput,
-                    "glossary: a target of {} has {} bytes; there may be 1 to {}", core::quote(term.source, 40),
-                    target.size(), pipeline::Glossary::kMaxBytesOfTerm);
+      core::require(!core::is_blank(target) && target.size() <= pipeline::Glossary::kMaxBytesOfTerm,
+                    core::ErrorCode::kBadInput, "glossary: a target of {} is blank, or its {} bytes are more than {}",
+                    core::quote(term.source, 40), target.size(), pipeline::Glossary::kMaxBytesOfTerm);
     entries.push_back({std::move(term.source), std::move(term.targets), term.exact_case});
   }
   return std::make_shared<const pipeline::Glossary>(std::move(entries));
@@ -113,12 +119,15 @@ void TranslationService::translate(TranslateRequest request, Done done) {
   core::require(request.alternatives >= 0 && request.alternatives < impl_->options.max_hypotheses,
                 core::ErrorCode::kBadInput, "{} alternatives; a request may have at most {}", request.alternatives,
                 impl_->options.max_hypotheses - 1);
+  require_texts(request.constraints, "constraints");
+  require_texts(request.suppress, "suppress");
   JobSetting setting{
       .models = models,
       .search = read_request_search(request.options.get(), impl_->options.max_hypotheses),
       .guess_source = [&detector = impl_->options.detector, models](std::string_view text, const std::string& target) {
         return Impl::guess_source(detector, *models, text, target);
       }};
+  models->require_decoder(setting.search.decoder.value_or(""));
   const std::size_t weight =
       Admission::weight(request, std::max(request.alternatives + 1, setting.search.n_best.value_or(1)));
   const std::string caller = request.caller;

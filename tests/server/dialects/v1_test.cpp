@@ -185,6 +185,25 @@ TEST_F(V1Test, OptionsAreNotNull) {
   EXPECT_EQ(json_of(response)["error"], "options: beam_size: is null; leave it out");
 }
 
+TEST_F(V1Test, BlankTermsAndUnknownDecodersAreNamed) {
+  const auto error = [&](Json more) {
+    more["text"] = "";  // nothing is translated, and yet the request is checked
+    more["source"] = "de";
+    more["target"] = "en";
+    const http::Response response = post_json("/v1/translate", more);
+    EXPECT_EQ(response.status, 400);
+    return json_of(response)["error"].get<std::string>();
+  };
+  EXPECT_EQ(error({{"suppress", " "}}), "suppress: a text is blank; leave it out");
+  EXPECT_EQ(error({{"constraints", {"dog", ""}}}), "constraints: a text is blank; leave it out");
+  EXPECT_THAT(error({{"glossary", {{" ", "dog"}}}}), HasSubstr("glossary:"));
+  EXPECT_THAT(error({{"glossary", {{{"source", "Hund"}, {"target", " "}}}}}), HasSubstr("glossary:"));
+  EXPECT_THAT(error({{"options", {{"decoder", "beem"}}}}),
+              HasSubstr("options: decoder is 'beem'; it must be one of: "));
+  EXPECT_EQ(json_of(post("/translate", "q=a&source=de&target=en&glossary=x"))["error"],
+            "glossary: must be JSON: a list of objects {source, target}");
+}
+
 TEST_F(V1Test, TheDocumentHasTheBoundsThatRequestsHave) {
   DialectOptions limits;
   limits.character_limit = 5000;

@@ -27,6 +27,14 @@ Problem problem_of(const core::Error& error) {
   }
 }
 
+Json read_glossary_text(const std::string& text) {
+  try {
+    return parse_request_json(text);
+  } catch (const BadBody&) {
+    throw BadRequest("glossary: must be JSON: a list of objects {source, target}");
+  }
+}
+
 GlossaryTerm read_term(const Json& value) {
   if (!value.is_object()) throw BadRequest("glossary: must be a list of objects {source, target}");
   GlossaryTerm term;
@@ -146,12 +154,7 @@ SharedTerms read_terms(const Json& value) {
   if (value.is_string()) {
     const std::string text = value.get<std::string>();
     if (text.empty()) return nullptr;
-    Json parsed;
-    try {
-      parsed = parse_request_json(text);
-    } catch (const BadBody& bad) {
-      throw BadBody(fmt::format("glossary: {}", bad.what()));
-    }
+    const Json parsed = read_glossary_text(text);
     if (parsed.is_string()) throw BadRequest("glossary: must be a list of objects {source, target}");
     return read_terms(parsed);
   }

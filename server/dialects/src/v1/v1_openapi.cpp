@@ -92,9 +92,13 @@ Json text_or_texts(std::size_t characters = 0, std::size_t texts = 0) {
   return {{"oneOf", {std::move(text), std::move(list)}}};
 }
 
+/// Returns the schema of a text that is not blank.
+Json word_schema() {
+  return {{"type", "string"}, {"minLength", 1}, {"pattern", "\\S"}};
+}
+
 Json term_schema() {
-  Json text = kText;
-  text["minLength"] = 1;
+  const Json text = word_schema();
   Json list = list_of(text);
   list["minItems"] = 1;
   list["maxItems"] = kMaxTargetsOfTerm;
@@ -142,8 +146,9 @@ Json request_schema(const TranslationService& service, const DialectOptions& opt
   describe("text", text_or_texts(options.character_limit, options.batch_limit));
   describe("source", {{"type", "string"}, {"enum", sources}});
   describe("target", {{"type", "string"}, {"enum", targets}});
-  describe("constraints", text_or_texts());
-  describe("suppress", text_or_texts());
+  const Json words{{"oneOf", {word_schema(), list_of(word_schema())}}};
+  describe("constraints", words);
+  describe("suppress", words);
   Json glossary = list_of(reference("Term"));
   glossary["maxItems"] = kMaxTerms;
   describe("glossary", std::move(glossary));
