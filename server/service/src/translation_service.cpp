@@ -22,6 +22,14 @@ namespace {
 /// The part of a text that its language is detected by.
 constexpr std::size_t kBytesToDetect = 4096;
 
+/// The tags of HTML are placed in the best translation only.
+void require_plain_answer(const TranslateRequest& request, const decoding::Search& search) {
+  constexpr std::string_view kRemedy = "leave it out, or send the text without tags and format";
+  core::require(request.alternatives == 0 && search.n_best.value_or(1) == 1, core::ErrorCode::kUnsupported,
+                "n_best: HTML has one translation; {}", kRemedy);
+  core::require(!request.alignment, core::ErrorCode::kUnsupported, "alignment: HTML has none; {}", kRemedy);
+}
+
 void require_texts(const std::vector<std::string>& texts, const char* key) {
   for (const std::string& text : texts)
     core::require(!core::is_blank(text), core::ErrorCode::kBadInput, "{}: a text is blank; leave it out", key);
@@ -127,6 +135,7 @@ void TranslationService::translate(TranslateRequest request, Done done) {
       .guess_source = [&detector = impl_->options.detector, models](std::string_view text, const std::string& target) {
         return Impl::guess_source(detector, *models, text, target);
       }};
+  if (request.format == TextFormat::kHtml) require_plain_answer(request, setting.search);
   models->require_decoder(setting.search.decoder.value_or(""));
   const std::size_t weight =
       Admission::weight(request, std::max(request.alternatives + 1, setting.search.n_best.value_or(1)));

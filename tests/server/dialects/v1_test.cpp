@@ -164,7 +164,7 @@ TEST_F(V1Test, TheDocumentHasEveryOptionOfTheSearch) {
 }
 
 TEST_F(V1Test, TheDocumentHasTheLanguagePairs) {
-  const Json pairs = json_of(get("/v1/openapi.json"))["components"]["schemas"]["Request"]["anyOf"];
+  const Json pairs = json_of(get("/v1/openapi.json"))["components"]["schemas"]["Request"]["allOf"][0]["anyOf"];
   const auto allows = [&](const std::string& source, const std::string& target) {
     return std::ranges::any_of(pairs, [&](const Json& pair) {
       const auto has = [&](const char* key, const std::string& code) {
@@ -183,6 +183,24 @@ TEST_F(V1Test, OptionsAreNotNull) {
       post_json("/v1/translate", {{"text", kDog}, {"target", "en"}, {"options", {{"beam_size", nullptr}}}});
   EXPECT_EQ(response.status, 400);
   EXPECT_EQ(json_of(response)["error"], "options: beam_size: is null; leave it out");
+}
+
+TEST_F(V1Test, HtmlHasOneTranslation) {
+  const auto answer = [&](Json more) {
+    more.update({{"text", "<b>" + std::string(kDog) + "</b>"}, {"source", "de"}, {"target", "en"}, {"format", "html"}});
+    return post_json("/v1/translate", more);
+  };
+  EXPECT_EQ(answer({{"n_best", 1}, {"options", {{"n_best", 1}}}, {"details", true}}).status, 200);
+  for (const Json& more :
+       {Json{{"n_best", 2}}, Json{{"options", {{"n_best", 2}}}}, Json{{"details", true}, {"alignment", true}}}) {
+    const http::Response response = answer(more);
+    EXPECT_EQ(response.status, 400) << more;
+    EXPECT_THAT(response.body, HasSubstr("leave it out, or send the text without tags"));
+  }
+  const Json libre = json_of(
+      post_json("/translate",
+                {{"q", "<b>Hund</b>"}, {"source", "de"}, {"target", "en"}, {"format", "html"}, {"alternatives", 2}}));
+  EXPECT_EQ(libre["alternatives"], Json::array()) << "as in LibreTranslate";
 }
 
 TEST_F(V1Test, BlankTermsAndUnknownDecodersAreNamed) {
@@ -223,7 +241,7 @@ TEST_F(V1Test, TheDocumentHasTheBoundsThatRequestsHave) {
   EXPECT_EQ(request["n_best"]["maximum"], 32);
   EXPECT_EQ(request["text"]["oneOf"][0]["maxLength"], 5000);
   EXPECT_EQ(request["text"]["oneOf"][1]["maxItems"], 20);
-  EXPECT_EQ(request["glossary"]["maxItems"], 10'000);
+  EXPECT_EQ(request["glossary"]["oneOf"][0]["maxItems"], 10'000);
   EXPECT_EQ(schemas["Term"]["properties"]["target"]["oneOf"][1]["maxItems"], 100);
 }
 

@@ -182,6 +182,8 @@ void LibreTranslate::translate(http::Request& request, http::Reply& reply) {
     if (is_untranslatable(translate.texts[i])) echoed[i] = std::exchange(translate.texts[i], {});
   const bool detects = translate.source == "auto";
   const bool has_alternatives = translate.alternatives > 0;
+  // LibreTranslate answers an empty list for HTML.
+  if (translate.format == TextFormat::kHtml) translate.alternatives = 0;
   translate_and_answer(service_, std::move(translate), reply, word_libretranslate,
                        [echoed = std::move(echoed), is_list, detects, has_alternatives](TranslateResult& result) {
                          return answer(result, echoed, is_list, detects, has_alternatives);

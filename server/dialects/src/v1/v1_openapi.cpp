@@ -128,6 +128,18 @@ Json pair_schemas(const std::vector<Language>& languages) {
   return schemas;
 }
 
+/// Returns what requests with each format may have, as alternatives.
+Json format_schemas() {
+  const Json one{{"type", "integer"}, {"maximum", 1}};
+  const auto format = [](const char* name) { return Json{{"type", "string"}, {"enum", {name}}}; };
+  return {{{"properties", {{"format", format("text")}}}},
+          {{"properties",
+            {{"format", format("html")},
+             {"n_best", one},
+             {"alignment", {{"type", "boolean"}, {"enum", {false}}}},
+             {"options", {{"type", "object"}, {"properties", {{"n_best", one}}}}}}}}};
+}
+
 Json request_schema(const TranslationService& service, const DialectOptions& options) {
   Json schema = schema_of(v1_table().options());
   Json& properties = schema["properties"];
@@ -149,13 +161,14 @@ Json request_schema(const TranslationService& service, const DialectOptions& opt
   const Json words{{"oneOf", {word_schema(), list_of(word_schema())}}};
   describe("constraints", words);
   describe("suppress", words);
-  Json glossary = list_of(reference("Term"));
-  glossary["maxItems"] = kMaxTerms;
-  describe("glossary", std::move(glossary));
+  Json terms = list_of(reference("Term"));
+  terms["maxItems"] = kMaxTerms;
+  Json by_source{{"type", "object"}, {"maxProperties", kMaxTerms}, {"additionalProperties", words}};
+  describe("glossary", {{"oneOf", {std::move(terms), std::move(by_source)}}});
   properties["n_best"]["maximum"] = service.max_hypotheses();
   describe("options", reference("Options"));
   schema["required"] = {"text", "target"};
-  schema["anyOf"] = pair_schemas(service.languages());
+  schema["allOf"] = {{{"anyOf", pair_schemas(service.languages())}}, {{"anyOf", format_schemas()}}};
   return schema;
 }
 

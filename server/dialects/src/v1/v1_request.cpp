@@ -135,6 +135,8 @@ TranslateRequest translate_request(const V1Request& asked, std::vector<std::stri
   translate.target_prefix = asked.target_prefix;
   translate.constraints = asked.constraints;
   translate.suppress = asked.suppress;
+  // JSON as a text is for forms and query strings, which have nothing else.
+  if (asked.glossary.get().is_string()) throw BadRequest("glossary: must be a list of objects {source, target}");
   translate.glossary = read_terms(asked.glossary.get());
   translate.details = asked.details;
   translate.alignment = asked.alignment;

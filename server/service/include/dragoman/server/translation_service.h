@@ -75,7 +75,7 @@ class Busy final : public std::runtime_error {
 enum class TextFormat : std::uint8_t {
   kText,
   /// A text is a fragment of HTML. Its tags stay with the translations of their words (docs/guides/markup.md). It is
-  /// shown by on_partial when it is complete, and has no alternatives.
+  /// shown by on_partial when it is complete. Requests for alternatives or alignments are refused.
   kHtml,
 };
 
