@@ -39,6 +39,8 @@ TEST_F(DeepLTest, ErrorsAreMessages) {
   EXPECT_THAT(problem({{"text", "a"}, {"target_lang", "EN"}, {"formality", "more"}}), HasSubstr("formality"));
   EXPECT_EQ(problem({{"text", "a"}, {"target_lang", "EN"}, {"tag_handling", "pdf"}}),
             "Value for 'tag_handling' not supported.");
+  EXPECT_EQ(problem({{"text", "a"}, {"target_lang", "EN"}, {"split_sentences", "invalid"}}),
+            "Value for 'split_sentences' not supported.");
   EXPECT_EQ(post("/v2/translate", "{", kJson).status, 400);
   const auto* route = router_.find("POST", "/v2/translate").route;
   http::Request request;

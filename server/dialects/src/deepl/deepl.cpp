@@ -46,6 +46,14 @@ std::string required(const Parameters& parameters, const std::string& name) {
   return text;
 }
 
+/// Sentences are always split. Clients also send the values that DeepL has, as texts and as JSON.
+void require_split_sentences(const Json& value) {
+  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  for (const char* known : {"null", "", "0", "1", "true", "false", "nonewlines", "default"})
+    if (text == known) return;
+  throw BadRequest("Value for 'split_sentences' not supported.");
+}
+
 /// Returns the codes under which DeepL's clients know a target language. They refuse some without a region.
 std::vector<std::string> target_codes(const std::string& code) {
   const std::string upper = core::ascii_upper(code);
@@ -132,6 +140,7 @@ void DeepL::translate(http::Request& request, http::Reply& reply) {
   const std::string formality = parameters.text("formality");
   if (formality == "more" || formality == "less")
     throw BadRequest("'formality' is not supported for given 'target_lang'.");
+  require_split_sentences(parameters.get("split_sentences"));
   if (const std::string id = parameters.text("glossary_id"); !id.empty()) apply_glossary(request, id, translate);
   translate.stop = request.gone;
   translate.caller = request.caller;
