@@ -42,7 +42,7 @@ class Plausibility {
   std::size_t unreadable_ = 0;
   std::size_t features_ = 0;
   std::bitset<4096> seen_;  ///< features, by their hashes
-  // Of writings that have vowels:
+  // Letters of Latin and Cyrillic:
   std::size_t letters_ = 0;
   std::size_t vowels_ = 0;
   std::size_t repeated_ = 0;  ///< the same as the letter before

@@ -33,7 +33,7 @@ class Admission {
   /// Throws Busy if there is no room now, and Error{kBadInput} if there never is. The unfinished requests of one caller
   /// have at most three quarters of the room, so that others get in. "": a caller without this bound.
   void enter(std::size_t weight, Clock::time_point now = Clock::now(), const std::string& caller = {});
-  /// `characters` are those of the texts that were translated.
+  /// `characters` is the number of characters that were translated.
   void leave(std::size_t weight, std::size_t characters, const std::string& caller = {});
 
   void describe(ServiceLoad& load) const;

@@ -21,6 +21,13 @@ std::exception_ptr stopped_error() noexcept {
   }
 }
 
+std::exception_ptr constraints_error() {
+  return std::make_exception_ptr(
+      core::Error(core::ErrorCode::kBadInput,
+                  "constraints: the text has more than one sentence, and each of them would have to meet them; send "
+                  "each sentence as a text, or use `glossary`"));
+}
+
 /// Returns a text without its tags, so that their names do not count as words of a language.
 std::string without_tags(std::string_view html) {
   std::string text;
@@ -128,10 +135,7 @@ std::optional<Job::Place> Job::cut_sentence() {
       continue;
     }
     if (!request_.constraints.empty() && !item.sentences.empty()) {
-      fail_item(index, std::make_exception_ptr(core::Error(
-                           core::ErrorCode::kBadInput,
-                           "constraints: the text has more than one sentence, and each of them would have to meet "
-                           "them; send each sentence as a text, or use `glossary`")));
+      fail_item(index, constraints_error());
       continue;
     }
     item.sentences.push_back({.before = std::move(segment->before), .text = std::move(segment->text)});
@@ -205,10 +209,12 @@ void Job::submit(const Place& place) {
   const std::vector<Leg>& legs = items_[place.item].legs;
   const Leg& leg = legs[number];
   const bool is_last = number + 1 == legs.size();
-  if (is_html())
+  if (is_html()) {
     record.sentences = html_sentences(record.text, *splitters_.get(leg.source));
-  else
+    if (!request_.constraints.empty() && record.sentences.size() > 1) std::rethrow_exception(constraints_error());
+  } else {
     core::keep_on_one_line(record.text);
+  }
   if (is_last) record.fields = sentence_fields(request_, place.sentence == 0);
   auto& session = sessions_[leg.translator];
   if (session == nullptr) session = std::make_unique<pipeline::Translator::Session>(*leg.translator);

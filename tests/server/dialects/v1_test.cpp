@@ -197,6 +197,14 @@ TEST_F(V1Test, HtmlHasOneTranslation) {
     EXPECT_EQ(response.status, 400) << more;
     EXPECT_THAT(response.body, HasSubstr("leave it out, or send the text without tags"));
   }
+  const http::Response one = answer({{"constraints", "dog"}});
+  EXPECT_EQ(one.status, 200) << one.body;
+  const Json two{{"text", "<p>Ein Hund.</p><p>Ein Mann.</p>"},
+                 {"source", "de"},
+                 {"target", "en"},
+                 {"format", "html"},
+                 {"constraints", "dog"}};
+  EXPECT_THAT(post_json("/v1/translate", two).body, HasSubstr("constraints: the text has more than one sentence"));
   const Json libre = json_of(
       post_json("/translate",
                 {{"q", "<b>Hund</b>"}, {"source", "de"}, {"target", "en"}, {"format", "html"}, {"alternatives", 2}}));

@@ -34,8 +34,8 @@ struct Option {
   bool repeated = false;
   /// For a switch that is on by default: the help of the switch `no_NAME`, which turns it off.
   std::string negation{};
-  /// What else an interface description says of the values, as keywords of JSON Schema (in OpenAPI 3.0's form):
-  /// `minimum`, `exclusiveMinimum`, `items`. Option tables fill it in for numbers.
+  /// Further properties of the values for interface descriptions, as keywords of JSON Schema (in OpenAPI 3.0's form):
+  /// `minimum`, `exclusiveMinimum`, `items`. The table sets it for numbers.
   SharedJson schema{};
 };
 

@@ -97,13 +97,17 @@ Json word_schema() {
   return {{"type", "string"}, {"minLength", 1}, {"pattern", "\\S"}};
 }
 
-Json term_schema() {
-  const Json text = word_schema();
-  Json list = list_of(text);
+/// Returns the schema of the texts that may translate a term.
+Json targets_schema() {
+  Json list = list_of(word_schema());
   list["minItems"] = 1;
   list["maxItems"] = kMaxTargetsOfTerm;
-  Json schema = object({{"source", text},
-                        {"target", {{"oneOf", {text, std::move(list)}}}},
+  return {{"oneOf", {word_schema(), std::move(list)}}};
+}
+
+Json term_schema() {
+  Json schema = object({{"source", word_schema()},
+                        {"target", targets_schema()},
                         {"case", {{"type", "string"}, {"enum", {"any", "exact"}}, {"default", "any"}}}},
                        {"source", "target"});
   schema["additionalProperties"] = false;
@@ -163,7 +167,7 @@ Json request_schema(const TranslationService& service, const DialectOptions& opt
   describe("suppress", words);
   Json terms = list_of(reference("Term"));
   terms["maxItems"] = kMaxTerms;
-  Json by_source{{"type", "object"}, {"maxProperties", kMaxTerms}, {"additionalProperties", words}};
+  Json by_source{{"type", "object"}, {"maxProperties", kMaxTerms}, {"additionalProperties", targets_schema()}};
   describe("glossary", {{"oneOf", {std::move(terms), std::move(by_source)}}});
   properties["n_best"]["maximum"] = service.max_hypotheses();
   describe("options", reference("Options"));
