@@ -228,7 +228,7 @@ TEST_F(LibreTranslateTest, AGlossaryOfTheRequestIsMet) {
   object["glossary"] = 1;
   EXPECT_THAT(post_json("/translate", object).body, HasSubstr("glossary: must be a list"));
   object["glossary"] = "Hund";
-  EXPECT_THAT(post_json("/translate", object).body, HasSubstr("glossary: not valid JSON"));
+  EXPECT_THAT(post_json("/translate", object).body, HasSubstr("glossary: must be JSON"));
 }
 
 TEST(LibreTranslateText, LineEndsOfFormsBecomeLineFeeds) {

@@ -88,7 +88,8 @@ void add_v1_routes(http::Router& router, TranslationService& service, const Dial
                      detect(service, options, request, reply);
                    })));
   router.add(route("GET", "/v1/models",
-                   guarded(error_object, [&service](Request&, Reply& reply) { models(service, reply); }), Access::kOpen));
+                   guarded(error_object, [&service](Request&, Reply& reply) { models(service, reply); }),
+                   Access::kOpen));
   router.add(route(
       "GET", "/v1/openapi.json",
       guarded(error_object,
