@@ -71,8 +71,8 @@ class Parameters {
 /// Parses JSON of a request. Throws BadBody.
 core::Json parse_request_json(std::string_view text);
 
-/// Returns whether a value is this text. The JSON library's own comparison with a literal allocates and may not throw, so
-/// it ends the program when memory runs out.
+/// Returns whether a value is this text. The JSON library's own comparison with a literal allocates and may not throw,
+/// so it ends the program when memory runs out.
 bool is_text(const core::Json& value, std::string_view text) noexcept;
 
 /// Puts the members of one object of a request into another; equal names are replaced and come last. Throws BadBody
