@@ -85,11 +85,12 @@ void Scheduler::stop_all() noexcept {
 }
 
 void Scheduler::end(Entry& entry) noexcept {
-  const std::unique_ptr<Job> job = std::move(entry.job);
+  std::unique_ptr<Job> job;
   {
     // Workers that report the end find no job of this number, or find it before it is taken out: both are fine, since
     // they hold its number only.
     const std::lock_guard lock(mutex_);
+    job = std::move(entry.job);
     jobs_.erase(entry.number);
   }
   job->settle();
