@@ -136,12 +136,12 @@ void Parameters::read_json(std::string_view body) {
 void Parameters::add_fields(std::vector<std::pair<std::string, std::string>> fields) {
   std::vector<std::string> names;
   std::map<std::string, std::vector<std::string>> by_name;
-  for (auto& [name, value] : fields) {
-    core::replace_invalid_utf8(name);
-    core::replace_invalid_utf8(value);
-    auto& values = by_name[name];
-    if (values.empty()) names.push_back(name);
-    values.push_back(std::move(value));
+  for (auto& field : fields) {
+    core::replace_invalid_utf8(field.first);
+    core::replace_invalid_utf8(field.second);
+    auto& values = by_name[field.first];
+    if (values.empty()) names.push_back(field.first);
+    values.push_back(std::move(field.second));
   }
   check_names("form", names.size());
   for (const std::string& name : names) {
