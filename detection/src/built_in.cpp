@@ -14,7 +14,9 @@ asm(".section .rodata\n"
     ".previous\n");
 
 extern "C" {
+// NOLINTNEXTLINE(readability-identifier-naming): the assembler's name
 extern const char dragoman_detector_table[];
+// NOLINTNEXTLINE(readability-identifier-naming): the assembler's name
 extern const char dragoman_detector_table_end[];
 }
 
