@@ -333,6 +333,7 @@ def learn_bpe(
     files: PathLike | Iterable[PathLike] = (),
     *,
     texts: Iterable[str] | None = None,
+    counts: PathLike | Iterable[PathLike] = (),
     progress: ProgressFunction | bool | None = None,
     log: LogFunction | None = None,
     **options: Unpack[LearnBpeOptions],
@@ -345,6 +346,8 @@ def learn_bpe(
         A text file, or several, which give one joint vocabulary. gzip and Zstandard are recognised.
     texts
         Texts to learn from instead of files. They are written to a temporary file, so any number will do.
+    counts
+        One or more files of `dragoman count-words` to learn from instead of files. The counts of a word are added.
     progress, log
         Functions that receive progress and messages. `progress=True` shows a bar. By default messages go to the logger
         "dragoman".
@@ -358,8 +361,11 @@ def learn_bpe(
     >>> tokenizer.tokenize("low")
     ['▁low']
     """
-    with _files_of(files, texts) as paths:
-        return Tokenizer._wrap(_core.learn_bpe(paths, to_json(options), progress_function(progress), log_function(log)))
+    if counts != () and (files != () or texts is not None):
+        raise TypeError("give files, texts or counts to learn from, and only one of them")
+    learn = _core.learn_bpe if counts == () else _core.learn_bpe_from_counts
+    with _files_of(files if counts == () else counts, texts) as paths:
+        return Tokenizer._wrap(learn(paths, to_json(options), progress_function(progress), log_function(log)))
 
 
 def learn_unigram(

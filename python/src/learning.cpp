@@ -4,6 +4,7 @@
 #include "parts.h"
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 
 #include <dragoman/decoding/option_table.h>
 #include <dragoman/dragoman.h>
+#include <dragoman/tokenizer/learn_bpe.h>
 #include <dragoman/tokenizer/learn_codes.h>
 #include <dragoman/tokenizer/learning_tables.h>
 
@@ -60,10 +62,21 @@ void add_learning(nb::module_& module) {
         const LearnBpeOptions read = read_options(tokenizer::learn_bpe_table(), options);
         BlockingCall call;
         return call.run([&, on_progress = call.progress(progress), on_log = call.log(log)] {
-          return learn_bpe(files, read, on_progress, on_log, call.stop());
+          return dragoman::learn_bpe(files, read, on_progress, on_log, call.stop());
         });
       },
       nb::arg("files"), nb::arg("options"), nb::arg("progress").none(), nb::arg("log").none());
+  module.def(
+      "learn_bpe_from_counts",
+      [](const Files& counts, const std::string& options, const nb::object& progress, const nb::object& log) {
+        const LearnBpeOptions read = read_options(tokenizer::learn_bpe_table(), options);
+        BlockingCall call;
+        return call.run([&, on_progress = call.progress(progress), on_log = call.log(log)] {
+          return Tokenizer(std::make_shared<const tokenizer::BpeTokenizer>(
+              tokenizer::learn_bpe_from_counts(counts, read, on_progress, on_log, call.stop())));
+        });
+      },
+      nb::arg("counts"), nb::arg("options"), nb::arg("progress").none(), nb::arg("log").none());
   module.def(
       "learn_unigram",
       [](const Files& files, const std::string& options, nb::handle character_map, const nb::object& progress,

@@ -143,6 +143,10 @@ def test_learning_has_the_bytes_of_the_program(program, german, tmp_path):
     dragoman.learn_bpe(texts=iter(german), vocab_size=1000, split_digits=True).save(tmp_path / "texts.json")
     assert (tmp_path / "texts.json").read_bytes() == (tmp_path / "theirs.json").read_bytes()
 
+    program("count-words", corpus, "-o", tmp_path / "counts")
+    dragoman.learn_bpe(counts=tmp_path / "counts", vocab_size=1000, split_digits=True).save(tmp_path / "counts.json")
+    assert (tmp_path / "counts.json").read_bytes() == (tmp_path / "theirs.json").read_bytes()
+
     program("learn-unigram", corpus, "-o", tmp_path / "theirs.model", "--vocab-size", 1000)
     dragoman.learn_unigram([corpus], vocab_size=1000).save(tmp_path / "ours.model")
     assert (tmp_path / "ours.model").read_bytes() == (tmp_path / "theirs.model").read_bytes()
@@ -158,6 +162,8 @@ def test_learning_refuses_what_it_does_not_know(tmp_path):
         dragoman.learn_bpe(texts=["a"], normalization="nfd")
     with pytest.raises(dragoman.FileError):
         dragoman.learn_bpe(tmp_path / "missing")
+    with pytest.raises(TypeError, match="only one of them"):
+        dragoman.learn_bpe(tmp_path / "text", counts=tmp_path / "counts")
 
 
 def test_an_exception_of_progress_ends_learning(german):
