@@ -204,6 +204,31 @@ TEST_P(TextEncoderOfFile, GivesTheIdsOfEncode) {
   }
 }
 
+/// The texts are adjacent, as the lines of a file, so that an encoder may read beyond the end of one.
+TEST_P(TextEncoderOfFile, EncodesManyTextsAsOneByOne) {
+  const auto tokenizer = load_tokenizer(testing::golden_file(GetParam()));
+  const auto encoder = tokenizer->make_encoder();
+  std::mt19937 random(19);
+  std::string file;
+  std::vector<std::size_t> begins;
+  for (std::size_t line = 0; line < 3000; ++line) {
+    begins.push_back(file.size());
+    file += random_line(random) + '\n';
+  }
+  begins.push_back(file.size());
+  std::vector<std::string_view> texts;
+  for (std::size_t i = 0; i + 1 < begins.size(); ++i)
+    texts.push_back(std::string_view(file).substr(begins[i], begins[i + 1] - begins[i] - 1));
+  EncodedTexts encoded;
+  encoder->encode_all(texts, 0, encoded);
+  ASSERT_EQ(encoded.size(), texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto ids = encoded[i];
+    ASSERT_EQ(std::vector<std::int32_t>(ids.begin(), ids.end()), tokenizer->encode(texts[i]))
+        << ::testing::PrintToString(texts[i]);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, TextEncoderOfFile,
                          ::testing::Values("byte_level_plain.tokenizer.json",
                                            "byte_level_cl100k_variant.tokenizer.json",

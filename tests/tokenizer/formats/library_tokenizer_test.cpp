@@ -71,7 +71,8 @@ INSTANTIATE_TEST_SUITE_P(Sections, LibraryGolden,
                                            "first", "uncased", "cased", "whole_words", "flags",
                                            "split_removed_inverted", "split_merged_with_previous", "split_contiguous",
                                            "drops", "drops_around_tokens", "spells_an_added_token", "prepends",
-                                           "unigram_bytes", "unigram_unknown", "suffix", "normalized_bytes"),
+                                           "unigram_bytes", "unigram_unknown", "suffix", "replaces_nothing",
+                                           "normalized_bytes"),
                          [](const auto& section) { return std::string(section.param); });
 
 LibraryTokenizer open_words(const std::string& parts) {

@@ -98,6 +98,16 @@ EXTRA = {
         },
         pre_tokenizer={"type": "BertPreTokenizer"},
     ),
+    "replaces_nothing": document(
+        {"type": "Unigram", "unk_id": 0, "byte_fallback": False, "vocab": [["<unk>", 0.0], ["a", -1.0], ["_", -1.0], ["_a", -1.5]]},
+        normalizer={
+            "type": "Sequence",
+            "normalizers": [
+                {"type": "Strip", "strip_left": True, "strip_right": True},
+                {"type": "Replace", "pattern": {"Regex": "x{0,}"}, "content": "_"},
+            ],
+        },
+    ),
     "normalized_bytes": document(
         bpe(["a", "b", "\u0120", "\u00c3"], []), normalizer={"type": "ByteLevel"}, added_tokens=[added(4, "\u00e9")]
     ),

@@ -61,7 +61,7 @@ BpeModel::BpeModel(const BpeDefinition& definition, const std::string& name)
   const bool in_order = !rounds_matter(definition.merges, definition.pieces.size());
   merge_in_rounds_ = definition.codes() != nullptr && !in_order;
   merges_together_ =
-      in_order && !byte_level_ && !definition.ignore_merges && suffix_.empty() && definition.unused.empty();
+      in_order && (byte_level_ || !definition.ignore_merges) && suffix_.empty() && definition.unused.empty();
 }
 
 void BpeModel::describe_end_of_word(const std::string& name) {

@@ -39,6 +39,7 @@ core::DecodedCharacter decode(std::string_view text, std::size_t i) noexcept {
 }  // namespace
 
 std::int32_t* BpeModel::split(std::string_view word, std::int32_t* to) const noexcept {
+  if (byte_level_) return split_bytes(word, to);
   for (std::size_t i = 0; i < word.size();) {
     const core::DecodedCharacter c = decode(word, i);
     const std::int32_t id = c.valid ? characters_.find(c.code_point) : -1;
@@ -52,6 +53,19 @@ std::int32_t* BpeModel::split(std::string_view word, std::int32_t* to) const noe
     i += c.length;
   }
   return to;
+}
+
+std::int32_t* BpeModel::split_bytes(std::string_view word, std::int32_t* to) const noexcept {
+  if (const std::int32_t id = definition_->ignore_merges ? vocabulary_.find(word) : -1; id >= 0) {
+    *to = id;
+    return to + 1;
+  }
+  std::int32_t least = 0;
+  for (const char byte : word) {
+    *to = bytes_[static_cast<unsigned char>(byte)];
+    least = std::min(least, *to++);
+  }
+  return least < 0 ? nullptr : to;
 }
 
 void BpeModel::split_characters(std::string_view word, std::vector<Symbol>& out) const {

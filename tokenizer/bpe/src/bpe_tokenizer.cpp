@@ -1,6 +1,7 @@
 #include "dragoman/tokenizer/bpe_tokenizer.h"
 
 #include "base/piece_table.h"
+#include "batched_words_encoder.h"
 #include "bpe/bpe_model.h"
 #include "decoding/bpe_decoder.h"
 #include "decoding/bpe_streaming_decoder.h"
@@ -8,7 +9,6 @@
 #include "json/tokenizer_json.h"
 #include "pre_token_encoder.h"
 #include "pre_tokenizing/pre_tokenizer.h"
-#include "spaced_words_encoder.h"
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
@@ -161,8 +161,8 @@ std::vector<std::string> BpeTokenizer::encode_as_text(std::string_view text, con
 }
 
 std::unique_ptr<TextEncoder> BpeTokenizer::make_encoder(const EncodeOptions& options) const {
-  if (SpacedWordsEncoder::applies_to(impl_->definition, options) && impl_->pre_tokenizer.words_stand_alone())
-    return std::make_unique<SpacedWordsEncoder>(impl_->definition, impl_->pre_tokenizer, impl_->model, options);
+  if (BatchedWordsEncoder::applies_to(impl_->definition, impl_->pre_tokenizer, options))
+    return std::make_unique<BatchedWordsEncoder>(impl_->definition, impl_->pre_tokenizer, impl_->model, options);
   if (PreTokenEncoder::applies_to(options))
     return std::make_unique<PreTokenEncoder>(impl_->pre_tokenizer, impl_->model, options);
   return Tokenizer::make_encoder(options);

@@ -13,7 +13,7 @@
 namespace dragoman::tokenizer {
 
 /// Normalises and splits texts like Tokenizer::encode(), and looks each word up in a cache before merging it. Used for
-/// all tokenizers to which the faster SpacedWordsEncoder does not apply.
+/// all tokenizers to which the faster BatchedWordsEncoder does not apply.
 class PreTokenEncoder final : public TextEncoder {
  public:
   /// Returns whether a word always has the same ids.

@@ -17,11 +17,15 @@ using StepKind = TextStep::Kind;
 
 AlignedText replace_matches(const Matcher& matcher, std::string_view content, const AlignedText& in,
                             std::size_t limit) {
+  if (in.text.empty()) return in;  // the tokenizers library replaces nothing there, even if the pattern matches
   Rewriter out(in, limit);
   std::size_t kept = 0;
   matcher.for_each(in.text, [&](std::size_t begin, std::size_t end) {
     out.keep(kept, begin);
-    out.put(content, begin, end > begin ? end - 1 : begin);
+    if (end > begin)
+      out.put(content, begin, end - 1);
+    else
+      out.insert(content, begin);
     kept = end;
   });
   out.keep(kept, in.text.size());

@@ -1,11 +1,10 @@
 #include "pre_tokenizing/named_patterns.h"
 
+#include "pre_tokenizing/word_class.h"
+
 #include <algorithm>
 
-#include <unicode/uchar.h>
-
 #include <dragoman/core/stop_scope.h>
-#include <dragoman/core/white_space.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -16,33 +15,23 @@ constexpr std::string_view kCl100k =
 constexpr std::string_view kCl100kVariant =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-enum class Class { kLetter, kNumber, kSpace, kOther };
-
 struct Character {
-  Class kind = Class::kOther;
-  char32_t code_point = 0;
+  WordClass kind = WordClass::kOther;
   std::size_t length = 0;  ///< 0: the end of the text
 };
 
-Class class_of(char32_t code_point) {
-  const auto c = static_cast<UChar32>(code_point);
-  const auto mask = U_GET_GC_MASK(c);
-  if ((mask & U_GC_L_MASK) != 0) return Class::kLetter;
-  if ((mask & U_GC_N_MASK) != 0) return Class::kNumber;
-  return core::is_white_space(code_point) ? Class::kSpace : Class::kOther;
-}
-
 Character character_at(std::string_view text, std::size_t i) {
   if (i >= text.size()) return {};
-  const core::DecodedCharacter c = core::decode_utf8(text, i);
-  return {c.valid ? class_of(c.code_point) : Class::kOther, c.code_point, c.length};
+  static const WordClasses& classes = WordClasses::get();
+  const ClassifiedCharacter c = classes.at(text, i);
+  return {c.kind, c.length};
 }
 
-bool is(const Character& c, Class kind) {
+bool is(const Character& c, WordClass kind) {
   return c.length > 0 && c.kind == kind;
 }
 
-std::size_t run_end(std::string_view text, std::size_t i, Class kind, std::size_t limit = std::string_view::npos) {
+std::size_t run_end(std::string_view text, std::size_t i, WordClass kind, std::size_t limit = std::string_view::npos) {
   core::StopCheck check("encoding a text");
   for (Character c = character_at(text, i); limit > 0 && is(c, kind); c = character_at(text, i)) {
     check();
@@ -66,7 +55,7 @@ char ascii_lower(char c) {
 }
 
 /// Returns the length of 's, 't, 're and so on at `begin`, or 0.
-std::size_t contraction_length(std::string_view text, std::size_t begin, bool any_case) {
+std::size_t contraction_length(std::string_view text, std::size_t begin, bool any_case) noexcept {
   constexpr std::string_view kLongS = "\xC5\xBF";  // folds to s
   const std::string_view rest = text.substr(begin);
   if (!rest.starts_with('\'')) return 0;
@@ -86,7 +75,7 @@ std::size_t space_end(std::string_view text, std::size_t begin) {
   std::size_t last = begin;
   std::size_t end = begin;
   core::StopCheck check("encoding a text");
-  for (Character c = character_at(text, end); is(c, Class::kSpace); c = character_at(text, end)) {
+  for (Character c = character_at(text, end); is(c, WordClass::kSpace); c = character_at(text, end)) {
     check();
     last = end;
     end += c.length;
@@ -98,13 +87,13 @@ std::size_t gpt2_word_end(std::string_view text, std::size_t begin) {
   if (const std::size_t length = contraction_length(text, begin, false); length > 0) return begin + length;
   const std::size_t word = text[begin] == ' ' ? begin + 1 : begin;
   const Character first = character_at(text, word);
-  if (first.length > 0 && first.kind != Class::kSpace) return run_end(text, word, first.kind);
+  if (first.length > 0 && first.kind != WordClass::kSpace) return run_end(text, word, first.kind);
   return space_end(text, begin);
 }
 
 /// Whitespace up to its last line end is one word.
 std::size_t cl100k_space_end(WordPattern pattern, std::string_view text, std::size_t begin) {
-  const std::size_t end = run_end(text, begin, Class::kSpace);
+  const std::size_t end = run_end(text, begin, WordClass::kSpace);
   if (pattern == WordPattern::kCl100k && end == text.size()) return end;
   const std::string_view run = text.substr(begin, end - begin);
   const std::size_t last_line_end = run.find_last_of("\r\n");
@@ -115,13 +104,14 @@ std::size_t cl100k_word_end(WordPattern pattern, std::string_view text, std::siz
   constexpr std::size_t kDigits = 3;
   if (const std::size_t length = contraction_length(text, begin, true); length > 0) return begin + length;
   const Character first = character_at(text, begin);
-  if (first.kind == Class::kLetter) return run_end(text, begin, Class::kLetter);
-  if (first.kind == Class::kNumber) return run_end(text, begin, Class::kNumber, kDigits);
+  if (first.kind == WordClass::kLetter) return run_end(text, begin, WordClass::kLetter);
+  if (first.kind == WordClass::kNumber) return run_end(text, begin, WordClass::kNumber, kDigits);
   const std::size_t second = begin + first.length;
-  if (!is_line_end(text[begin]) && is(character_at(text, second), Class::kLetter))
-    return run_end(text, second, Class::kLetter);
+  if (!is_line_end(text[begin]) && is(character_at(text, second), WordClass::kLetter))
+    return run_end(text, second, WordClass::kLetter);
   const std::size_t word = text[begin] == ' ' ? second : begin;
-  if (is(character_at(text, word), Class::kOther)) return line_ends_end(text, run_end(text, word, Class::kOther));
+  if (is(character_at(text, word), WordClass::kOther))
+    return line_ends_end(text, run_end(text, word, WordClass::kOther));
   return cl100k_space_end(pattern, text, begin);
 }
 
@@ -131,10 +121,14 @@ std::size_t pattern_word_end(WordPattern pattern, std::string_view text, std::si
   return pattern == WordPattern::kGpt2 ? gpt2_word_end(text, begin) : cl100k_word_end(pattern, text, begin);
 }
 
+std::size_t gpt2_contraction_length(std::string_view text, std::size_t begin) noexcept {
+  return contraction_length(text, begin, false);
+}
+
 std::size_t white_space_begin(std::string_view text, std::size_t begin) {
   core::StopCheck check("encoding a text");
   Character c = character_at(text, begin);
-  for (; c.length > 0 && c.kind != Class::kSpace; c = character_at(text, begin)) {
+  for (; c.length > 0 && c.kind != WordClass::kSpace; c = character_at(text, begin)) {
     check();
     begin += c.length;
   }

@@ -42,9 +42,11 @@ class BpeModel {
   /// are.
   void encode_rare_word(std::string_view word, WordBuffers& buffers) const;
   /// Returns whether encode_rare_word() can be replaced by split() and merge() for many words together. This requires
-  /// that it only splits words into characters and merges them in an order that a WordGroup supports.
+  /// that it only splits words into characters, unless a whole word is one piece, and merges them in an order that a
+  /// WordGroup supports.
   bool merges_together() const noexcept { return merges_together_; }
   /// Writes the symbols of the word, at most one per byte. Returns their end, or nullptr if a character has no symbol.
+  /// Byte-level models may find the whole word; the words of others have a mark, which is split separately.
   std::int32_t* split(std::string_view word, std::int32_t* to) const noexcept;
   void merge(WordGroup& group, std::span<WordIds> words) const { group.merge(merges_, words); }
   /// Returns the id of any piece, including added tokens, or -1.
@@ -66,6 +68,7 @@ class BpeModel {
 
   /// Returns the word as one piece if its merges produce that piece, else -1.
   std::int32_t whole_word(std::string_view word, WordBuffers& buffers) const;
+  std::int32_t* split_bytes(std::string_view word, std::int32_t* to) const noexcept;
   void split_characters(std::string_view word, std::vector<Symbol>& out) const;
   void split_with_few_bytes(std::string_view word, std::vector<Symbol>& out) const;
   bool add_bytes(std::string_view character, bool last, std::vector<Symbol>& out) const;

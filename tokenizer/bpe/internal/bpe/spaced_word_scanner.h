@@ -43,7 +43,7 @@ class SpacedWordScanner {
     at_ = end + 1;
   }
   /// Returns the size of the next word and sets its key, or returns a size that does not fit into a vector.
-  std::size_t short_word(WordKey& key) const noexcept {
+  HWY_ATTR std::size_t short_word(WordKey& key) const noexcept {
     namespace hn = hwy::HWY_NAMESPACE;
     constexpr hn::FixedTag<std::uint8_t, kVector> kBytes{};
     const auto bytes = hn::LoadU(kBytes, reinterpret_cast<const std::uint8_t*>(at_));

@@ -122,7 +122,7 @@ class WordCache {
   static constexpr std::size_t kMaxBytes = Long::kKeyBytes;  ///< of packed ids
 
   /// Returns whether prefetch() is worth its cost.
-  bool is_large() const noexcept { return short_.capacity() > std::size_t{1} << 14; }
+  bool is_large() const noexcept { return short_.capacity() > std::size_t{1} << 12; }
   /// Prefetches the data that find() will read if the word is short.
   void prefetch(std::string_view word, const WordKey& key) const noexcept {
     if (word.size() <= WordKey::kInlineBytes) short_.prefetch(key.hash);

@@ -43,11 +43,14 @@ class Rewriter {
   void put(std::string_view text, std::size_t begin) { put(text, begin, begin); }
   /// Adds text that replaces the input at `begin`. It has the span of the input's byte at `span_of`.
   void put(std::string_view text, std::size_t begin, std::size_t span_of) {
-    check_growth(out_.text.size() + text.size(), limit_);
-    check_(text.size());
-    out_.text.append(text);
-    if (tracked_) out_.origin.insert(out_.origin.end(), text.size(), in_.origin[begin]);
+    append(text, begin);
     if (spans_) out_.spans.insert(out_.spans.end(), text.size(), in_.spans[span_of]);
+  }
+  /// Adds text that replaces nothing, in front of the input at `begin`, which may be the end. Its span
+  /// is that of the previous byte, or empty at the start, as in the tokenizers library.
+  void insert(std::string_view text, std::size_t begin) {
+    append(text, begin);
+    if (spans_) out_.spans.insert(out_.spans.end(), text.size(), begin > 0 ? in_.spans[begin - 1] : LibrarySpan{0, 0});
   }
   /// Returns the size of the result so far.
   std::size_t size() const noexcept { return out_.text.size(); }
@@ -57,6 +60,13 @@ class Rewriter {
   }
 
  private:
+  void append(std::string_view text, std::size_t begin) {
+    check_growth(out_.text.size() + text.size(), limit_);
+    check_(text.size());
+    out_.text.append(text);
+    if (tracked_) out_.origin.insert(out_.origin.end(), text.size(), in_.origin[begin]);
+  }
+
   const AlignedText& in_;
   bool tracked_;
   bool spans_;

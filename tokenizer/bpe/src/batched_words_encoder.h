@@ -7,6 +7,7 @@
 #include "pre_tokenizing/spaced_words.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,18 +18,21 @@
 
 namespace dragoman::tokenizer {
 
-/// Encodes the words between spaces with a cache. Words are processed in groups: those that must be fetched from memory
-/// are fetched together, and new words are merged together.
-class SpacedWordsEncoder final : public TextEncoder {
+/// Encodes words with a cache, without copying the text. Words are processed in groups: those that must be fetched from
+/// memory are fetched together, and new words are merged together.
+///
+/// The words are those between spaces, which get a mark, or the matches of the pattern of a byte-level tokenizer.
+class BatchedWordsEncoder final : public TextEncoder {
  public:
-  /// Returns whether encoding each word separately, with a leading mark, gives the same ids as encoding the text. This
-  /// is the case if spaces become the mark at which words begin, nothing else is matched in the text, and nothing is
-  /// random.
-  static bool applies_to(const BpeDefinition& definition, const EncodeOptions& options);
+  /// Returns whether encoding each word separately gives the same ids as encoding the text. This is the case if nothing
+  /// is random, nothing is matched in the text before it is split, and either spaces become the mark at which words
+  /// begin, or the words are matches of a pattern in unchanged text.
+  static bool applies_to(const BpeDefinition& definition, const PreTokenizer& pre_tokenizer,
+                         const EncodeOptions& options);
 
   /// All references must outlive the encoder.
-  SpacedWordsEncoder(const BpeDefinition& definition, const PreTokenizer& pre_tokenizer, const BpeModel& model,
-                     const EncodeOptions& options);
+  BatchedWordsEncoder(const BpeDefinition& definition, const PreTokenizer& pre_tokenizer, const BpeModel& model,
+                      const EncodeOptions& options);
   void encode(std::string_view text, std::uint64_t line, std::vector<std::int32_t>& ids) override;
   void encode_all(std::span<const std::string_view> texts, std::uint64_t first_line, EncodedTexts& out) override;
 
@@ -54,12 +58,16 @@ class SpacedWordsEncoder final : public TextEncoder {
     std::vector<std::size_t>* offsets;  ///< null for a single text, whose end is not needed
   };
 
+  void encode_mark();
   void begin();
   void add_words(std::string_view text, std::size_t readable, const Output& output);
+  template <class Scanner>
+  void add_scanned(Scanner scanner, const Output& output);
   void flush(const Output& output);
   void write(const Output& output) const;
   void encode_new();
   void split_new();
+  bool is_plain(std::string_view word) const noexcept { return pattern_ || plain_.contain(word); }
   bool merges_with_others(std::string_view word);
   std::string_view marked(std::string_view word);
   bool is_one_part(std::string_view word);
@@ -69,6 +77,8 @@ class SpacedWordsEncoder final : public TextEncoder {
   const PreTokenizer& pre_tokenizer_;
   const BpeModel& model_;
   EncodeOptions options_;
+  std::optional<WordPattern> pattern_;  // if not set, words are between spaces
+  std::string_view mark_;               // of words between spaces
   PlainWords plain_;
   InnerSplits inner_splits_;
   bool only_marks_;       // plain words are encoded unchanged after their mark, or part by part

@@ -1,6 +1,8 @@
-#include "spaced_words_encoder.h"
+#include "batched_words_encoder.h"
 
+#include "bpe/pattern_word_scanner.h"
 #include "bpe/spaced_word_scanner.h"
+#include "pre_tokenizing/gpt2_word_reader.h"
 
 #include <algorithm>
 #include <array>
@@ -33,15 +35,10 @@ std::size_t readable_bytes(std::span<const std::string_view> texts) {
   return static_cast<std::size_t>(last.data() + last.size() - texts.front().data());
 }
 
-}  // namespace
-
-bool SpacedWordsEncoder::applies_to(const BpeDefinition& definition, const EncodeOptions& options) {
+bool words_are_between_spaces(const BpeDefinition& definition) {
   using Kind = NormalizerStep::Kind;
-  if (options.mode == EncodingMode::kDropout || !definition.words_begin_at_marks()) return false;
-  for (const AddedToken& token : definition.added_tokens)
-    if (!token.special || options.match_special_tokens) return false;
   const NormalizerSteps& steps = definition.normalizer();
-  if (steps.size() < 2) return false;
+  if (!definition.words_begin_at_marks() || steps.size() < 2) return false;
   const NormalizerStep& prepend = steps[steps.size() - 2];
   const NormalizerStep& replace = steps.back();
   return prepend.kind == Kind::kPrepend && prepend.content == kWordMark && replace.kind == Kind::kReplace &&
@@ -49,19 +46,41 @@ bool SpacedWordsEncoder::applies_to(const BpeDefinition& definition, const Encod
          std::all_of(steps.begin(), steps.end() - 2, stays_within_words);
 }
 
-SpacedWordsEncoder::SpacedWordsEncoder(const BpeDefinition& definition, const PreTokenizer& pre_tokenizer,
-                                       const BpeModel& model, const EncodeOptions& options)
+/// Returns the pattern of a byte-level tokenizer if its matches are the words of unchanged text.
+std::optional<WordPattern> pattern_of_text(const BpeDefinition& definition) {
+  const auto* text = std::get_if<ByteLevelText>(&definition.text);
+  return text != nullptr && text->normalizer.empty() && !text->add_prefix_space ? text->pattern : std::nullopt;
+}
+
+}  // namespace
+
+bool BatchedWordsEncoder::applies_to(const BpeDefinition& definition, const PreTokenizer& pre_tokenizer,
+                                     const EncodeOptions& options) {
+  if (options.mode == EncodingMode::kDropout) return false;
+  for (const AddedToken& token : definition.added_tokens)
+    if (!token.special || options.match_special_tokens) return false;
+  return pattern_of_text(definition) || (words_are_between_spaces(definition) && pre_tokenizer.words_stand_alone());
+}
+
+BatchedWordsEncoder::BatchedWordsEncoder(const BpeDefinition& definition, const PreTokenizer& pre_tokenizer,
+                                         const BpeModel& model, const EncodeOptions& options)
     : pre_tokenizer_(pre_tokenizer),
       model_(model),
       options_(options),
+      pattern_(pattern_of_text(definition)),
+      mark_(pattern_ ? std::string_view() : kWordMark),
       plain_(definition),
       inner_splits_(InnerSplits::of(definition)),
-      only_marks_(plain_.exist() && definition.inner_cuts().protected_pattern.empty()),
+      only_marks_(pattern_ || (plain_.exist() && definition.inner_cuts().protected_pattern.empty())),
       merges_together_(only_marks_ && options.mode == EncodingMode::kExact && model.merges_together()) {
   words_.resize(kBlock);
   new_.resize(kBlock);
   new_ids_.resize(kBlock);
   new_symbols_.resize(kBlock);
+  if (!pattern_) encode_mark();
+}
+
+void BatchedWordsEncoder::encode_mark() {
   try {
     std::vector<std::int32_t> mark;
     append_pre_token(kWordMark, mark);
@@ -74,14 +93,14 @@ SpacedWordsEncoder::SpacedWordsEncoder(const BpeDefinition& definition, const Pr
   }
 }
 
-void SpacedWordsEncoder::encode(std::string_view text, std::uint64_t /*line*/, std::vector<std::int32_t>& ids) {
+void BatchedWordsEncoder::encode(std::string_view text, std::uint64_t /*line*/, std::vector<std::int32_t>& ids) {
   begin();
   add_words(text, text.size(), {ids, nullptr});
   flush({ids, nullptr});
 }
 
-void SpacedWordsEncoder::encode_all(std::span<const std::string_view> texts, std::uint64_t /*first_line*/,
-                                    EncodedTexts& out) {
+void BatchedWordsEncoder::encode_all(std::span<const std::string_view> texts, std::uint64_t /*first_line*/,
+                                     EncodedTexts& out) {
   begin();
   for (std::size_t i = 0; i < texts.size(); ++i) {
     add_words(texts[i], readable_bytes(texts.subspan(i)), {out.ids, &out.offsets});
@@ -91,15 +110,25 @@ void SpacedWordsEncoder::encode_all(std::span<const std::string_view> texts, std
 }
 
 /// Resets the state, since an exception may have ended the last call.
-void SpacedWordsEncoder::begin() {
+void BatchedWordsEncoder::begin() {
   waiting_ = 0;
   new_words_ = 0;
   ends_.clear();
 }
 
+void BatchedWordsEncoder::add_words(std::string_view text, std::size_t readable, const Output& output) {
+  if (!pattern_)
+    add_scanned(SpacedWordScanner(text, readable), output);
+  else if (*pattern_ == WordPattern::kGpt2)
+    add_scanned(PatternWordScanner(Gpt2WordReader(text, readable), text, readable), output);
+  else
+    add_scanned(PatternWordScanner(PatternWordReader(*pattern_, text), text, readable), output);
+}
+
 /// Whether a word is known is unpredictable. Until a group of words is looked up, no branch and no store address
 /// depends on it.
-void SpacedWordsEncoder::add_words(std::string_view text, std::size_t readable, const Output& output) {
+template <class Scanner>
+void BatchedWordsEncoder::add_scanned(Scanner scanner, const Output& output) {
   static constexpr std::uint8_t kNew = 0;
   const std::uint8_t* mark = mark_ids_.empty() ? &kNew : mark_ids_.data();
   std::array<Scanned, kGroup> group;
@@ -110,7 +139,6 @@ void SpacedWordsEncoder::add_words(std::string_view text, std::size_t readable, 
     words_[waiting_ + i] = ids;
     are_new |= std::uint64_t{ids == &kNew} << i;
   };
-  SpacedWordScanner scanner(text, readable);
   while (scanner.more()) {
     if (waiting_ + kGroup > kBlock) flush(output);
     const bool fetch_first = cache_.is_large();
@@ -134,7 +162,7 @@ void SpacedWordsEncoder::add_words(std::string_view text, std::size_t readable, 
   }
 }
 
-void SpacedWordsEncoder::flush(const Output& output) {
+void BatchedWordsEncoder::flush(const Output& output) {
   core::check_stop("encoding a text");  // a block is encoded in some microseconds, unless its words are long
   encode_new();
   write(output);
@@ -147,7 +175,7 @@ void SpacedWordsEncoder::flush(const Output& output) {
 }
 
 /// Appends the ids of the waiting words, and ends the texts that end among them.
-void SpacedWordsEncoder::write(const Output& output) const {
+void BatchedWordsEncoder::write(const Output& output) const {
   constexpr std::size_t kAtOnce = 4;  // the number of ids that are always written; most words have no more
   std::size_t at = output.ids.size();
   std::size_t size = at + kAtOnce;
@@ -173,7 +201,7 @@ void SpacedWordsEncoder::write(const Output& output) const {
   output.ids.resize(at);
 }
 
-void SpacedWordsEncoder::encode_new() {
+void BatchedWordsEncoder::encode_new() {
   alone_.clear();
   others_.clear();
   split_new();
@@ -192,19 +220,18 @@ void SpacedWordsEncoder::encode_new() {
   }
 }
 
-void SpacedWordsEncoder::split_new() {
-  constexpr std::string_view kMark = kWordMark;
+void BatchedWordsEncoder::split_new() {
   std::size_t most = 0;
   for (std::size_t i = 0; i < new_words_; ++i) {
     new_symbols_[i].size = 0;
-    if (new_[i].word.size <= kMaxBytesTogether) most += kMark.size() + new_[i].word.size;
+    if (new_[i].word.size <= kMaxBytesTogether) most += mark_.size() + new_[i].word.size;
   }
   if (symbols_.size() < most) symbols_.resize(most);
   std::int32_t* begin = symbols_.data();
   for (std::size_t i = 0; i < new_words_; ++i) {
     const std::string_view word = new_[i].word.text();
     if (!merges_with_others(word)) continue;
-    std::int32_t* end = model_.split(kMark, begin);
+    std::int32_t* end = model_.split(mark_, begin);
     if (end != nullptr) end = model_.split(word, end);
     if (end == nullptr || end > begin + WordGroup::kMaxSymbols) continue;
     new_symbols_[i] = {begin, static_cast<std::uint32_t>(end - begin)};
@@ -212,25 +239,25 @@ void SpacedWordsEncoder::split_new() {
   }
 }
 
-bool SpacedWordsEncoder::merges_with_others(std::string_view word) {
-  return merges_together_ && word.size() <= kMaxBytesTogether && plain_.contain(word) &&
+bool BatchedWordsEncoder::merges_with_others(std::string_view word) {
+  return merges_together_ && word.size() <= kMaxBytesTogether && is_plain(word) &&
          (!inner_splits_.any() || is_one_part(word));
 }
 
-std::string_view SpacedWordsEncoder::marked(std::string_view word) {
-  marked_word_ = kWordMark;
+std::string_view BatchedWordsEncoder::marked(std::string_view word) {
+  marked_word_ = mark_;
   marked_word_ += word;
   return marked_word_;
 }
 
-bool SpacedWordsEncoder::is_one_part(std::string_view word) {
+bool BatchedWordsEncoder::is_one_part(std::string_view word) {
   const std::string_view text = marked(word);
   return inner_splits_.end_of_first(text) == text.size();
 }
 
-std::vector<std::int32_t> SpacedWordsEncoder::encode_alone(std::string_view word) {
+std::vector<std::int32_t> BatchedWordsEncoder::encode_alone(std::string_view word) {
   std::vector<std::int32_t> ids;
-  if (only_marks_ && plain_.contain(word)) {
+  if (only_marks_ && is_plain(word)) {
     const std::string_view text = marked(word);
     inner_splits_.for_each(text, 0, text.size(), [&](std::size_t begin, std::size_t end) {
       append_pre_token(text.substr(begin, end - begin), ids);
@@ -242,7 +269,7 @@ std::vector<std::int32_t> SpacedWordsEncoder::encode_alone(std::string_view word
   return ids;
 }
 
-void SpacedWordsEncoder::append_pre_token(std::string_view text, std::vector<std::int32_t>& ids) {
+void BatchedWordsEncoder::append_pre_token(std::string_view text, std::vector<std::int32_t>& ids) {
   if (options_.mode == EncodingMode::kExact)
     model_.encode_rare_word(text, buffers_);  // common words are whole pieces, but these are cached
   else
