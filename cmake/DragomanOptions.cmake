@@ -39,6 +39,9 @@ endif()
 # Results must not depend on which multiply the compiler chose to fuse: contraction is spelled out where it is wanted.
 add_compile_options(-ffp-contract=off)
 
+# What is released has the same bytes wherever the tree lies. Debuggers need the folders.
+add_compile_options($<$<CONFIG:Release>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>)
+
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   add_compile_options(-march=x86-64-v2)
 endif()

@@ -4,7 +4,8 @@ if(CMAKE_CROSSCOMPILING OR DRAGOMAN_SANITIZER)
   return()
 endif()
 
-# The library's package has the soname in its name, as Debian's policy (8.1) has it: two minor versions can be installed side by side.
+# The library's package has the soname in its name, as Debian's policy (8.1) requires. Plugins have one place for all versions, so a new minor
+# version takes the place of the former one.
 set(library_package libdragoman${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(same_library "${library_package} (= ${PROJECT_VERSION})")
 set(DRAGOMAN_MAINTAINER "Dragoman maintainers <maintainers@dragoman.invalid>" CACHE STRING "Maintainer of the Debian packages: NAME <ADDRESS>")
@@ -46,6 +47,9 @@ dragoman_package(library ${library_package} libs "neural machine translation, li
   "Dragoman learns vocabularies, trains Transformers, translates, scores and\naligns text. This package contains the shared library and the plugin for\nmodels with SSRU decoders.")
 # Loaded by its name when a pattern of a tokenizer.json needs it.
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS libonig5)
+foreach(relation PROVIDES CONFLICTS REPLACES)
+  set(CPACK_DEBIAN_LIBRARY_PACKAGE_${relation} libdragoman)
+endforeach()
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/debian/triggers ${PROJECT_BINARY_DIR}/cmake/debian/shlibs)
 file(WRITE ${PROJECT_BINARY_DIR}/cmake/debian/shlibs
   "libdragoman ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} ${library_package} (>= ${PROJECT_VERSION})\n")

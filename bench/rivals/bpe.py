@@ -1,5 +1,6 @@
 """Learning BPE vocabularies and encoding with them, against other tokenizers."""
 import filecmp
+import itertools
 import json
 import os
 import pathlib
@@ -75,6 +76,23 @@ else:
 """
 
 
+# Its files are split at line feeds, as ours are. Its cache is as empty as ours at the start; loading it does not count.
+GIGATOKEN = r"""
+import os, sys, time
+os.environ["RAYON_NUM_THREADS"] = sys.argv[3]
+import gigatoken
+is_json = open(sys.argv[2], "rb").read(1) == b"{"
+tokenizer = gigatoken.Tokenizer(sys.argv[2]) if is_json else gigatoken.Tokenizer.from_sentencepiece(sys.argv[2])
+source = gigatoken.TextFileSource([sys.argv[4]], separator=b"\n")
+begin = time.perf_counter(), time.process_time()
+encoded = tokenizer.encode_files(source)
+print(time.perf_counter() - begin[0], time.process_time() - begin[1], file=sys.stderr)
+if len(sys.argv) > 5:
+    for ids in encoded.to_list():
+        sys.stdout.write(" ".join(map(str, ids)) + "\n")
+"""
+
+
 def built_yttm():
     program = RIVALS / "yttm/yttm"
     if not program.exists():
@@ -97,9 +115,10 @@ def installed_wheel(name, script):
 
 
 class Rival:
-    def __init__(self, name, prepare, shared_as=None):
+    def __init__(self, name, prepare, shared_as=None, times_itself=False):
         self.name = name
         self.prepare = prepare
+        self.times_itself = times_itself  # without loading; it reads the corpus from its file, and writes ids only if told to
         self.shared_as = shared_as  # the kind of file in which it loads our vocabulary and must give the same ids
         self.model = RIVALS / f"{name}.model"
         self.shared = RIVALS / f"{name}.shared"
@@ -107,8 +126,16 @@ class Rival:
     def learn(self, arguments):
         return [*self.program, "learn", arguments.corpus, self.model, arguments.vocab_size, arguments.threads]
 
-    def encode(self, arguments, shared):
-        return [*self.program, "encode", self.shared if shared else self.model, arguments.threads]
+    def encode(self, arguments, shared, writes=False):
+        command = [*self.program, "encode", self.shared if shared else self.model, arguments.threads]
+        return command + ([arguments.corpus] + ["ids"] * writes if self.times_itself else [])
+
+    def measure(self, command, stdin, stdout):
+        if not self.times_itself:
+            return measure(command, stdin, stdout)
+        messages = []
+        memory = measure(command, None, stdout, messages=messages)[2]
+        return (*map(float, messages[0].split()[-2:]), memory)
 
 
 KNOWN = {
@@ -116,16 +143,17 @@ KNOWN = {
     "sentencepiece": Rival("sentencepiece", lambda: installed_wheel("sentencepiece", SENTENCEPIECE), "sentencepiece"),
     "tokenizers": Rival("tokenizers", lambda: installed_wheel("tokenizers", TOKENIZERS), "tokenizer-json"),
     "tiktoken": Rival("tiktoken", lambda: installed_wheel("tiktoken", TIKTOKEN), "tiktoken"),
+    "gigatoken": Rival("gigatoken", lambda: installed_wheel("gigatoken", GIGATOKEN), "tokenizer-json", times_itself=True),
 }
 
 
-def alternate(ours, theirs, runs, stdin, files):
+def alternate(rival, ours, theirs, runs, stdin, files):
     """Runs both in turn; the medians of each."""
     figures = ([], [])
     for _ in range(runs):
         for command, kept, file in zip((ours, theirs), figures, files):
             with open(file, "wb") as stdout:
-                kept.append(measure(command, stdin if command is theirs else None, stdout))
+                kept.append(measure(command, None, stdout) if command is ours else rival.measure(command, stdin, stdout))
     return [[statistics.median(column) for column in zip(*kept)] for kept in figures]
 
 
@@ -171,13 +199,20 @@ def check_own_ids(arguments):
         sys.exit("compare: the corpus does not come back from its ids")
 
 
+def same_ids(name):
+    """Line by line. gigatoken moves empty lines of a file to the end, so they are left out."""
+    with open(RIVALS / "ours.ids", "rb") as ours, open(RIVALS / f"{name}.ids", "rb") as theirs:
+        pairs = itertools.zip_longest(*((line for line in file if line.strip()) for file in (ours, theirs)))
+        return all(line == other for line, other in pairs)
+
+
 def check_rival_results(rival, arguments, shared):
     """Two right vocabularies of one size cut the corpus into nearly equally many tokens; one vocabulary gives the same ids."""
     with open(RIVALS / f"{rival.name}.ids", "wb") as output:
-        measure(rival.encode(arguments, shared), arguments.corpus, output)
+        measure(rival.encode(arguments, shared, writes=True), arguments.corpus, output)
     ours, theirs = (count_tokens(RIVALS / f"{name}.ids") for name in ("ours", rival.name))
     print(f"{rival.name}: {theirs} tokens, dragoman: {ours}", flush=True)
-    if shared and not filecmp.cmp(RIVALS / "ours.ids", RIVALS / f"{rival.name}.ids", shallow=False):
+    if shared and not same_ids(rival.name):
         sys.exit(f"compare: {rival.name} gives other ids for the same vocabulary")
     if abs(ours - theirs) > 0.02 * theirs:
         sys.exit("compare: the vocabularies are too different to be compared")
@@ -186,7 +221,10 @@ def check_rival_results(rival, arguments, shared):
 def prepare_to_encode(rival, arguments, learns):
     """Its own vocabulary, or ours as a file of its kind; whether the latter."""
     if rival.shared_as and not learns:
-        measure([DRAGOMAN, "convert", "--quiet", arguments.tokenizer, "--output", rival.shared, "--to", rival.shared_as])
+        kind = rival.shared_as
+        if rival.name == "gigatoken" and '"ByteLevel"' not in pathlib.Path(arguments.tokenizer).read_text(encoding="utf-8"):
+            kind = "sentencepiece"  # of tokenizer.json, it reads byte-level ones and few others
+        measure([DRAGOMAN, "convert", "--quiet", arguments.tokenizer, "--output", rival.shared, "--to", kind])
         return True
     learned_from = f"{pathlib.Path(arguments.corpus).resolve()} {os.path.getsize(arguments.corpus)} {arguments.vocab_size}"
     note = RIVALS / f"{rival.name}.learned-from"
@@ -197,8 +235,9 @@ def prepare_to_encode(rival, arguments, learns):
 
 
 def compare(arguments):
-    if arguments.what == "learn-bpe" and "tiktoken" in arguments.rival:
-        sys.exit("compare: tiktoken does not learn")
+    for name in {"tiktoken", "gigatoken"}.intersection(arguments.rival):
+        if arguments.what == "learn-bpe":
+            sys.exit(f"compare: {name} does not learn")
     RIVALS.mkdir(parents=True, exist_ok=True)
     arguments.corpus = corpus_of(arguments.corpus)
     learns = arguments.what == "learn-bpe"
@@ -219,7 +258,7 @@ def compare(arguments):
             # Both write to standard output: a file of ours by name would be synced to disk, which theirs is not.
             commands = ours_encode(arguments, "-"), rival.encode(arguments, shared)
             files = RIVALS / "timed.ids", RIVALS / "timed-rival.ids"
-        ours, theirs = alternate(*commands, arguments.runs, None if learns else arguments.corpus, files)
+        ours, theirs = alternate(rival, *commands, arguments.runs, None if learns else arguments.corpus, files)
         rows += [(f"dragoman/{name}", ours), (name, theirs)]
         ratios.append(f"ratio {name} {theirs[0] / ours[0]:.2f}   (CPU {theirs[1] / ours[1]:.2f}, memory {ours[2] / theirs[2]:.0%} of theirs)")
     report(rows)

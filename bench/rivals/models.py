@@ -117,6 +117,7 @@ def base_model():
     folder, tokenizer, run_folder = WORK / "base-model-2", WORK / "base.json", WORK / "base-run"
     if not (folder / "config.json").exists():
         print("making the base model", flush=True)
+        WORK.mkdir(parents=True, exist_ok=True)
         texts = [DATA / f"multi30k/train.{language}.gz" for language in ("de", "en")]
         run([DRAGOMAN, "learn-bpe", "--quiet", "--input", *texts, "--vocab-size", 30000, "--output", tokenizer])
         configuration = {

@@ -21,9 +21,10 @@ def run(command, **options):
     subprocess.run([str(part) for part in command], check=True, **options)
 
 
-def measure(command, stdin=None, stdout=subprocess.DEVNULL, environment=None, limit=None):
+def measure(command, stdin=None, stdout=subprocess.DEVNULL, environment=None, limit=None, messages=None):
     """Wall seconds, processor seconds and peak memory in MB of one whole process. This program must stay small itself: Linux counts the
-    memory that it has at the fork as the child's. TimeoutError if it takes more seconds than the limit."""
+    memory that it has at the fork as the child's. TimeoutError if it takes more seconds than the limit. Its standard error is appended to
+    `messages`, if that is a list."""
     begin = time.perf_counter()
     with open(stdin or os.devnull, "rb") as source:
         process = subprocess.Popen([str(part) for part in command], stdin=source, stdout=stdout, stderr=subprocess.PIPE,
@@ -40,6 +41,8 @@ def measure(command, stdin=None, stdout=subprocess.DEVNULL, environment=None, li
         raise TimeoutError(f"{command[0]} took more than {limit:.0f} seconds")
     if process.returncode != 0:
         fail(f"{' '.join(map(str, command))}: exit status {process.returncode}\n{message.decode()[-2000:]}")
+    if messages is not None:
+        messages.append(message.decode())
     return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <new>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -35,6 +36,29 @@ TEST(MappedPages, AreZeroedWritableAndAligned) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % (bytes >= (2UL << 20) ? 2UL << 20 : 4096UL), 0U) << bytes;
     unmap_pages(data, bytes);
   }
+}
+
+TEST(MappedPages, KeepTheirContentsWhenTheyBecomeLarger) {
+  std::size_t bytes = 5000;
+  auto* data = static_cast<char*>(map_pages(bytes));
+  std::fill_n(data, bytes, 'x');
+  for (const std::size_t larger : {5001UL, 300000UL, 2UL << 20, 7777777UL, 40UL << 20}) {
+    data = static_cast<char*>(remap_pages(data, bytes, larger));
+    EXPECT_TRUE(std::all_of(data, data + bytes, [](char c) { return c == 'x'; })) << larger;
+    EXPECT_TRUE(std::all_of(data + bytes, data + larger, [](char c) { return c == 0; })) << larger;
+    std::fill_n(data, larger, 'x');
+    bytes = larger;
+  }
+  prefer_huge_pages(data + 5000000, 9000000);  // a part, which makes it several mappings
+  data = static_cast<char*>(remap_pages(data, bytes, bytes + 5));
+  EXPECT_TRUE(std::all_of(data, data + bytes, [](char c) { return c == 'x'; })) << "of several mappings";
+  bytes += 5;
+  std::fill_n(data, bytes, 'x');
+  EXPECT_THROW(remap_pages(data, bytes, std::size_t{1} << 60), std::bad_alloc);
+  EXPECT_TRUE(std::all_of(data, data + bytes, [](char c) { return c == 'x'; })) << "after a failure";
+  const long before = mapped_kib();
+  unmap_pages(data, bytes);
+  EXPECT_GE(before - mapped_kib(), static_cast<long>(bytes / 1024) - 64) << "all of it goes back";
 }
 
 // A tool that watches memory maps some of its own now and then; what map_pages() did not give back would show at every

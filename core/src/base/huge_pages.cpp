@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <cstdint>
+#include <cstring>
 #include <new>
 
 #include <unistd.h>
@@ -49,8 +50,20 @@ void* map_pages(std::size_t bytes) {
   const std::size_t whole = (bytes + page - 1) / page * page;
   if (before > 0) ::munmap(begin, before);
   if (slack > before + (whole - bytes)) ::munmap(data + whole, bytes + slack - before - whole);
-  ::madvise(data, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+  ::madvise(data, whole, MADV_HUGEPAGE);
   return data;
+}
+
+void* remap_pages(void* data, std::size_t bytes, std::size_t larger) {
+  void* moved = ::mremap(data, bytes, larger, MREMAP_MAYMOVE);
+  if (moved == MAP_FAILED) {  // as with a block that was advised in parts: the system moves no parts that differ
+    moved = map_pages(larger);
+    std::memcpy(moved, data, bytes);
+    unmap_pages(data, bytes);
+    return moved;
+  }
+  if (larger >= kHugePage) ::madvise(moved, larger, MADV_HUGEPAGE);
+  return moved;
 }
 
 void unmap_pages(void* data, std::size_t bytes) noexcept {

@@ -87,6 +87,8 @@ void JobRecord::create(std::string_view identity) {
   begun_ = true;
   cut(0);
   write(std::string(identity) + "\n");
+  // If the machine crashed and the lines of the partial file survived without this one, nothing could resume them.
+  sync_own_file(descriptor_.get(), path_, false);
 }
 
 void JobRecord::resume(std::string_view identity, const std::string& partial) {

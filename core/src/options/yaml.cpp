@@ -222,7 +222,7 @@ Json& descend(Json& tree, const std::string& part, std::string_view option, std:
 /// The emitter writes some control characters unescaped, including a lone carriage return, which its own parser reads
 /// as whitespace.
 bool has_control_characters(std::string_view text) {
-  return std::ranges::any_of(text, [](char c) { return (c >= 0 && c < ' ') || c == '\x7F'; });
+  return std::ranges::any_of(text, [](unsigned char c) { return c < ' ' || c == 0x7F; });
 }
 
 void emit_text(YAML::Emitter& out, const std::string& text) {

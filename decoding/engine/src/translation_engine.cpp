@@ -25,9 +25,11 @@ std::size_t bytes_of(const ScoreRequest& request) {
 }
 
 /// Replaces options that are 0 by the values that the device prefers.
-EngineOptions filled_in(EngineOptions options, const runtime::Runtime& runtime) {
+EngineOptions filled_in(EngineOptions options, const runtime::Runtime& runtime, const decoding::Ensemble& ensemble) {
   tensor::PreferredLoad load;  // if the device is not here, each request fails with the reason
-  if (runtime.available(options.device)) load = runtime.backend(options.device).preferred_load(options.device.number());
+  if (runtime.available(options.device))
+    load = runtime.backend(options.device)
+               .preferred_load(options.device.number(), ensemble.models.front()->parameters().compute_type());
   const int most = core::thread_count(0);
   if (options.threads == 0) options.threads = load.workers > 0 ? std::min(load.workers, most) : most;
   options.threads = core::thread_count(options.threads);
@@ -57,7 +59,7 @@ struct TranslationEngine::Impl {
       : runtime(&engine_runtime),
         ensemble(std::move(engine_ensemble)),
         spec(ensemble.spec()),
-        options(filled_in(engine_options, engine_runtime)),
+        options(filled_in(engine_options, engine_runtime, ensemble)),
         queue(static_cast<std::size_t>(options.threads), options.latency, [this] { return start_worker(); }) {
     most_workers = static_cast<std::size_t>(options.threads);
     workers.reserve(most_workers);

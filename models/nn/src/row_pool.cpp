@@ -41,9 +41,11 @@ void RowPool::grow() {
     tensor::Tensor& rows = tensors_[i];
     if (rows.rows >= (pages + more) * kPageRows) continue;
     const std::size_t row_bytes = static_cast<std::size_t>(rows.cols) * tensor::size_of(rows.dtype);
-    tensor::Buffer larger(*memory_, static_cast<std::size_t>((pages + more) * kPageRows) * row_bytes);
-    if (rows.rows > 0) memory_->copy(larger.data(), rows.data, static_cast<std::size_t>(pages * kPageRows) * row_bytes);
-    buffers_[i] = std::move(larger);
+    const std::size_t bytes = static_cast<std::size_t>((pages + more) * kPageRows) * row_bytes;
+    if (rows.rows > 0)
+      buffers_[i].enlarge(bytes);
+    else
+      buffers_[i] = tensor::Buffer(*memory_, bytes);
     rows.data = buffers_[i].data();
     rows.rows = (pages + more) * kPageRows;
   }

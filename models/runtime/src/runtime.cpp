@@ -35,6 +35,16 @@ class CpuBackend final : public HostBackend {
   tensor::ComputeType training_type(tensor::ComputeChoice choice) const override {
     return backend::cpu::training_type(choice);
   }
+  void configure(const tensor::DeviceOptions& options) override {
+    tensor::DeviceOptions others = options;
+    others.kernel_times = false;
+    HostBackend::configure(others);
+    if (options.kernel_times) add_kernels(backend::cpu::install_timed_kernels);
+  }
+  std::vector<tensor::KernelTime> kernel_times() const override { return backend::cpu::kernel_times(); }
+  tensor::PreferredLoad preferred_load(int /*number*/, tensor::ComputeType type) const override {
+    return backend::cpu::preferred_load(type);
+  }
   std::string describe() const override { return backend::cpu::simd_level(); }
   std::vector<std::string> details() const override { return backend::cpu::details(); }
 };
@@ -146,14 +156,6 @@ std::unique_ptr<tensor::Context> Runtime::make_context(Device device, core::Exec
       std::make_unique<tensor::Context>(of.kernels(), device, of.memory(device.number()), of.float_type(), executor);
   context->set_recorder(of.make_recorder(*context));
   return context;
-}
-
-std::string Runtime::describe_automatic_compute(Device device) const {
-  const Backend& of = backend(device);
-  std::vector<std::string> reasons = of.details();
-  if (reasons.empty()) reasons.push_back(of.describe());
-  return fmt::format("compute {} ({})", tensor::name_of(of.inference_type(tensor::ComputeChoice::kAuto)),
-                     fmt::join(reasons, "; "));
 }
 
 void Runtime::log_notices(const core::LogSink& log) const {

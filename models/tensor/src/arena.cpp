@@ -26,6 +26,9 @@ class HostMemory final : public DeviceMemory {
   void deallocate(void* data, std::size_t bytes) noexcept override {
     bytes >= kMapped ? core::unmap_pages(data, bytes) : core::free_pages(data, bytes);
   }
+  void* enlarge(void* data, std::size_t bytes, std::size_t larger) override {
+    return bytes >= kMapped ? core::remap_pages(data, bytes, larger) : DeviceMemory::enlarge(data, bytes, larger);
+  }
 
  private:
   static constexpr std::size_t kMapped = std::size_t{256} << 10;
@@ -47,6 +50,13 @@ class DoneRead final : public PendingRead {
 
 PendingRead::~PendingRead() = default;
 DeviceMemory::~DeviceMemory() = default;
+
+void* DeviceMemory::enlarge(void* data, std::size_t bytes, std::size_t larger) {
+  void* result = allocate(larger);
+  copy(result, data, bytes);
+  deallocate(data, bytes);
+  return result;
+}
 
 std::unique_ptr<PendingRead> DeviceMemory::begin_read(const void* from, std::size_t bytes) {
   return std::make_unique<DoneRead>(*this, from, bytes);
@@ -191,6 +201,11 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
   return *this;
+}
+
+void Buffer::enlarge(std::size_t bytes) {
+  data_ = memory_->enlarge(data_, std::max<std::size_t>(bytes_, 1), bytes);
+  bytes_ = bytes;
 }
 
 Buffer::~Buffer() {

@@ -35,11 +35,10 @@ void Backend::configure(const DeviceOptions& options) {
   core::require(options.memory == 0, core::ErrorCode::kUnsupported,
                 "a bound is of a GPU's memory, and '{}' computes in the host's: leave it out", name());
   core::require(!options.kernel_times, core::ErrorCode::kUnsupported,
-                "the times of kernels are a GPU's, and '{}' takes none: leave them out, or name a GPU as the device",
-                name());
+                "'{}' measures no times of kernels: leave them out, or name the CPU or a GPU as the device", name());
 }
 
-PreferredLoad Backend::preferred_load(int) const {
+PreferredLoad Backend::preferred_load(int, ComputeType) const {
   return {};
 }
 

@@ -129,7 +129,7 @@ void CudaBackend::open_library(tensor::Device device) const {
 
 /// Two workers, so that one launches while the other's results are read. A quarter of the memory is for what they hold,
 /// since it is moved to another place when it grows.
-tensor::PreferredLoad CudaBackend::preferred_load(int number) const {
+tensor::PreferredLoad CudaBackend::preferred_load(int number, tensor::ComputeType /*type*/) const {
   constexpr int kWorkers = 2;
   const std::lock_guard lock(mutex_);
   const std::uint64_t bytes = options_.memory > 0 ? options_.memory : properties_of(number).totalGlobalMem;

@@ -26,7 +26,7 @@ class CudaBackend final : public tensor::Backend {
   tensor::ComputeType inference_type(tensor::ComputeChoice choice) const override;
   tensor::ComputeType training_type(tensor::ComputeChoice choice) const override;
   std::int64_t row_bucket() const override { return kRowBucket; }
-  tensor::PreferredLoad preferred_load(int number) const override;
+  tensor::PreferredLoad preferred_load(int number, tensor::ComputeType type) const override;
   std::string describe() const override;
   std::vector<std::string> details() const override;
   std::vector<std::string> missing() const override;

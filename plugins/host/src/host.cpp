@@ -47,11 +47,8 @@ tensor::Device Host::device(const std::string& name, tensor::DeviceOptions optio
   const tensor::Device device = runtime_.device(name);
   tensor::Backend& chosen = runtime_.backend(device);
   options.cache = cache_folder_;
-  // `auto` may select the CPU, which has no memory bound and no kernel times.
-  if (name == runtime::kAutoDevice && chosen.memory(device.number()).host_readable()) {
-    options.memory = 0;
-    options.kernel_times = false;
-  }
+  // `auto` may select the CPU, which has no memory bound.
+  if (name == runtime::kAutoDevice && chosen.memory(device.number()).host_readable()) options.memory = 0;
   {
     const std::lock_guard lock(configuring_);
     chosen.configure(options);

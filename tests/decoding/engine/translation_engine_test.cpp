@@ -491,7 +491,7 @@ TEST_F(TranslationEngineTest, ADeviceSaysHowManyWorkersItIsBestGiven) {
     tensor::DeviceMemory& memory(int) const override { return tensor::host_memory(); }
     tensor::DType float_type() const override { return tensor::DType::kF32; }
     std::string describe() const override { return "for a test"; }
-    tensor::PreferredLoad preferred_load(int) const override { return {.workers = 1}; }
+    tensor::PreferredLoad preferred_load(int, tensor::ComputeType) const override { return {.workers = 1}; }
   };
   runtime_.add(std::make_shared<OneWorker>());
   const tensor::Device device = tensor::Device::of("one_worker");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -168,11 +169,13 @@ TEST_P(ShortlistTopKTest, FindsToTheBitWhatMaskingFinds) {
   struct Size {
     std::int64_t vocabulary, width, longest;
   };
+  const bool on_host = GetParam().backend() != "cuda";  // emulated, a product takes a second
   for (const auto& [vocabulary, width, longest] : {Size{300, 48, 12}, Size{2100, 33, 300}, Size{9001, 64, 700}})
     for (const ComputeType type : types()) {
       const Lists lists(vocabulary, longest);
       Projections projections(GetParam(), vocabulary, width, type, vocabulary != 2100);
-      Projections by_threads(GetParam(), vocabulary, width, type, vocabulary != 2100, 3);
+      std::optional<Projections> by_threads;  // of the host
+      if (on_host) by_threads.emplace(GetParam(), vocabulary, width, type, vocabulary != 2100, 3);
       const std::string where = fmt::format("V = {}, {}, {}", vocabulary, name_of(type), name_of(GetParam()));
       if (!projections.gather(lists)) {
         EXPECT_TRUE(GetParam().backend() == "cuda" || !tensor::is_int8(type))
@@ -180,11 +183,14 @@ TEST_P(ShortlistTopKTest, FindsToTheBitWhatMaskingFinds) {
         std::printf("%s: not gathered\n", where.c_str());
         continue;
       }
-      by_threads.gather(lists);
+      if (by_threads) by_threads->gather(lists);
       for (const std::int64_t k : {1, 8, 40}) {
+        if (!on_host && k == 8) continue;
         const Found masked = projections.masked(lists, {.k = k});
         EXPECT_EQ(projections.shortlist_columns(lists, {.k = k}), masked) << where << ", k = " << k;
-        EXPECT_EQ(by_threads.shortlist_columns(lists, {.k = k}), masked) << where << ", k = " << k << ", 3 threads";
+        if (by_threads) {
+          EXPECT_EQ(by_threads->shortlist_columns(lists, {.k = k}), masked) << where << ", k = " << k << ", 3 threads";
+        }
       }
     }
 }

@@ -93,6 +93,9 @@ TEST(Runtime, TheCpuHasTheKernelsOfTheReference) {
   std::set<std::string> reference = kernels_of(runtime, Device::kReference);
   EXPECT_GT(reference.size(), 20U);
   ops::for_each_key(ops::kFusedKernels, [&](auto key) { reference.insert(std::string(key.name)); });
+  // Of the optional kernels the CPU has these.
+  ops::for_each_key(std::tuple{ops::kDroppedLinear, ops::kDroppedLinearBackward},
+                    [&](auto key) { reference.insert(std::string(key.name)); });
   EXPECT_EQ(cpu, reference);
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <set>
@@ -145,6 +146,23 @@ TEST(Buffer, OwnsItsMemoryAndMoves) {
   const Buffer empty(allocator, 0);
   const Buffer nothing;
   EXPECT_EQ(nothing.data(), nullptr);
+}
+
+/// In memory that copies, and in the host's, which moves large blocks without a copy.
+TEST(Buffer, BecomesLargerAndKeepsItsContents) {
+  CountingAllocator copying;
+  for (DeviceMemory* memory : {static_cast<DeviceMemory*>(&copying), &host_memory()}) {
+    Buffer buffer(*memory, 100);
+    std::memset(buffer.data(), 7, buffer.size());
+    for (const std::size_t larger : {1000UL, 200000UL, 300000UL, 5000000UL, 9000001UL}) {
+      const std::size_t before = buffer.size();
+      buffer.enlarge(larger);
+      EXPECT_EQ(buffer.size(), larger);
+      const auto* bytes = static_cast<const char*>(buffer.data());
+      EXPECT_TRUE(std::all_of(bytes, bytes + before, [](char c) { return c == 7; })) << larger;
+      std::memset(buffer.data(), 7, buffer.size());
+    }
+  }
 }
 
 TEST(HostMemory, GivesLargeBlocksAtHugePageBoundaries) {

@@ -127,11 +127,21 @@ TEST_F(TrainerOn, BatchesAreAsLargeAsMemoryAllows) {
   train(task_.config({output("some"), "training.updates=12", "training.batch_tokens=auto", "training.memory=1GB"}),
         StartMode::kResume);
   EXPECT_EQ(tokens_of("some"), some);
-  EXPECT_THAT(error_of([&] {
-                train(task_.config({output("none"), "training.batch_tokens=auto", "training.memory=100MB"}));
-              }),
-              AllOf(HasSubstr("training.memory: 100.0 MB has no room for one pair of data.maximum_length 32"),
-                    HasSubstr("give it at least 101."), HasSubstr("training.recompute: true")));
+  const std::string error = error_of([&] {
+    train(task_.config({output("none"), "training.batch_tokens=auto", "training.memory=100MB"}));
+  });
+  EXPECT_THAT(error, AllOf(HasSubstr("training.memory: 100.0 MB has no room for one pair of data.maximum_length 32"),
+                           HasSubstr("training.recompute: true")));
+  // The advice is enough, and not much too much.
+  constexpr std::string_view kAdvice = "give it at least ";
+  const std::string least = error.substr(error.find(kAdvice) + kAdvice.size());
+  const double megabytes = std::stod(least);
+  EXPECT_THAT(least, HasSubstr(" MB")) << error;
+  EXPECT_GT(megabytes, 100.5);
+  EXPECT_LT(megabytes, 104);
+  const std::string rounded_up =
+      std::to_string(static_cast<int>(megabytes) + 1) + "MB";  // the option takes whole numbers
+  EXPECT_GE(fitted("least", rounded_up, "training.updates=1"), 32);
 }
 
 TEST_F(TrainerOn, ThreadsDoNotChangeABit) {

@@ -264,7 +264,8 @@ TuneResult Validator::tune(const nn::Seq2SeqModel& model, std::vector<std::strin
 std::vector<std::string> Validator::translate(const nn::Seq2SeqModel& model, const decoding::DecodingOptions& options,
                                               const core::ProgressSink& progress, const std::stop_token& stop) const {
   // A device prefers a number of workers; the CPU has the validation's threads.
-  const tensor::PreferredLoad load = runtime_->backend(device_).preferred_load(device_.number());
+  const tensor::PreferredLoad load =
+      runtime_->backend(device_).preferred_load(device_.number(), model.parameters().compute_type());
   engine::TranslationEngine engine(*runtime_, model,
                                    {.threads = load.workers > 0 ? 0 : executor_->threads(),
                                     .device = device_,

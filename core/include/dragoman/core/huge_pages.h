@@ -24,7 +24,11 @@ void prefer_huge_pages(void* data, std::size_t bytes) noexcept;
 /// it for large blocks with different lifetimes, since the heap would retain most of them. Returns whole pages,
 /// initialised to zero.
 void* map_pages(std::size_t bytes);
-/// Unmaps memory of map_pages(). `bytes` is the size passed to it.
+/// Enlarges memory of map_pages() from `bytes` to `larger` bytes, and returns where it is now. The contents move with
+/// their pages and are copied only if the system cannot move them. The new bytes are zero. Throws std::bad_alloc, and
+/// then the memory is as it was.
+void* remap_pages(void* data, std::size_t bytes, std::size_t larger);
+/// Unmaps memory of map_pages() or remap_pages(). `bytes` is the size passed to it.
 void unmap_pages(void* data, std::size_t bytes) noexcept;
 
 /// An allocator for containers of plain data. resize(n) leaves new elements of trivial types uninitialised; resize(n,

@@ -10,6 +10,7 @@ void install_kernels(tensor::KernelTable& table) {
   ops::for_each_key(ops::kKernels, [&](auto key) { table.set(key, kernel); });
   ops::for_each_key(ops::kFusedKernels, [&](auto key) { table.set(key, kernel); });
   ops::for_each_key(ops::kShortlistKernels, [&](auto key) { table.set(key, kernel); });
+  ops::for_each_key(kStepKernels, [&](auto key) { table.set(key, kernel); });
 }
 
 }  // namespace dragoman::backend::cpu

@@ -1,11 +1,15 @@
 #pragma once
 
 #include <memory>
+#include <tuple>
 
-#include <dragoman/ops/types.h>
+#include <dragoman/ops/linear.h>
 #include <dragoman/tensor/packed_weight.h>
 
 namespace dragoman::backend::cpu {
+
+/// Those of ops::kStepKernels that the CPU has.
+inline constexpr std::tuple kStepKernels{ops::kDroppedLinear, ops::kDroppedLinearBackward};
 
 using tensor::Context;
 using tensor::PackedWeight;

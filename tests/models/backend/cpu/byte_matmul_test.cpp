@@ -1,12 +1,20 @@
-#include "products/byte_matmul.h"
+#include "bytes/byte_matmul.h"
+
+#include "layers/bias_activation.h"
+#include "products/gemm.h"
+#include "simd/tile_registers.h"
+#include "test_names.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
 #include <random>
 #include <string>
-#include <tuple>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <dragoman/tensor/arena.h>
@@ -62,31 +70,69 @@ std::vector<std::int32_t> expected_product(const ByteShape& shape, const std::ve
   return y;
 }
 
-enum class Kernel : std::uint8_t { kPaired, kVnni };
+enum class Kernel : std::uint8_t { kPaired, kVnni, kTiles, kPlain };
 
-class OwnByteMatmul : public ::testing::TestWithParam<std::tuple<ByteShape, Kernel>> {
+struct Case {
+  Kernel kernel;
+  ByteShape shape;
+};
+
+std::string test_name(const Case& tried) {
+  const std::string kernels[] = {"paired", "vnni", "tiles", "plain"};
+  return fmt::format("{}_{}x{}", kernels[static_cast<std::size_t>(tried.kernel)], tried.shape.outputs,
+                     tried.shape.inputs);
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const Kernel kernel : {Kernel::kPaired, Kernel::kVnni})
+    for (const ByteShape& shape : {ByteShape{1, 4}, ByteShape{8, 8}, ByteShape{17, 12}, ByteShape{32, 128},
+                                   ByteShape{40, 516}, ByteShape{50, 260}, ByteShape{9, 2048}, ByteShape{113, 64}})
+      all.push_back({kernel, shape});
+  for (const ByteShape& shape : {ByteShape{1, 64}, ByteShape{16, 64}, ByteShape{17, 192}, ByteShape{32, 128},
+                                 ByteShape{48, 512}, ByteShape{63, 320}, ByteShape{9, 2048}, ByteShape{113, 64}})
+    all.push_back({Kernel::kTiles, shape});
+  for (const ByteShape& shape : {ByteShape{1, 1}, ByteShape{17, 7}, ByteShape{32, 128}, ByteShape{40, 515}})
+    all.push_back({Kernel::kPlain, shape});
+  return all;
+}
+
+class OwnByteMatmul : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
+    if (kernel() == Kernel::kPlain) return;
 #ifdef __x86_64__
     if (kernel() == Kernel::kPaired && __builtin_cpu_supports("avx2") == 0)
       GTEST_SKIP() << "this processor has no AVX2";
     if (kernel() == Kernel::kVnni && __builtin_cpu_supports("avx512vnni") == 0)
       GTEST_SKIP() << "this processor has no AVX-512 VNNI";
+    if (kernel() == Kernel::kTiles && (byte_instructions() != ByteInstructions::kTiles || !may_use_tiles()))
+      GTEST_SKIP() << "this processor has no AMX";
 #else
     GTEST_SKIP() << "for x86-64";
 #endif
   }
 
   static ByteShape shape() {
-    return std::get<0>(GetParam());
+    return GetParam().shape;
   }
   static Kernel kernel() {
-    return std::get<1>(GetParam());
+    return GetParam().kernel;
   }
   static const ByteMatmul& matmul() {
-    return kernel() == Kernel::kPaired ? paired_matmul() : vnni_matmul();
+    switch (kernel()) {
+      case Kernel::kPaired:
+        return paired_matmul();
+      case Kernel::kVnni:
+        return vnni_matmul();
+      case Kernel::kTiles:
+        return tile_matmul();
+      case Kernel::kPlain:
+        return plain_matmul();
+    }
+    std::abort();
   }
-  /// What numbers of x are at most.
+  /// The largest number of x.
   static int largest() {
     return kernel() == Kernel::kPaired ? 127 : 255;
   }
@@ -105,7 +151,7 @@ TEST_P(OwnByteMatmul, IsExactForAnyWeightAndRowCount) {
        {Weights::kUniform, Weights::kSmall, Weights::kLargest, Weights::kNegative, Weights::kLowest}) {
     const std::vector<std::int8_t> weights = weights_of(shape(), stride, kind);
     matmul().pack(shape(), weights.data(), stride, packed.data());
-    for (const std::int64_t rows : {1, 2, 3, 4, 5, 6, 7, 8, 9, 33}) {
+    for (const std::int64_t rows : {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 49, 64, 85, 95}) {
       const std::vector<std::uint8_t> x = rows_of(rows * shape().inputs, largest());
       EXPECT_EQ(product(packed.data(), x, rows), expected_product(shape(), weights, stride, x, rows))
           << rows << " rows, weights of kind " << static_cast<int>(kind);
@@ -113,11 +159,52 @@ TEST_P(OwnByteMatmul, IsExactForAnyWeightAndRowCount) {
   }
 }
 
+TEST_P(OwnByteMatmul, ConvertsSumsAsTheSeparatePassDoes) {
+  if (!matmul().finishes()) GTEST_SKIP() << "this kernel computes sums only";
+  const std::int64_t outputs = shape().outputs;
+  const auto weights = weights_of(shape(), shape().inputs, Weights::kUniform);
+  const tensor::Buffer packed(tensor::host_memory(), matmul().bytes(shape()));
+  matmul().pack(shape(), weights.data(), shape().inputs, packed.data());
+  std::mt19937 random(3);
+  std::vector<float> col_scales(static_cast<std::size_t>(outputs));
+  std::vector<float> bias(col_scales.size());
+  std::vector<std::int32_t> zero_sums(col_scales.size());
+  for (float& scale : col_scales) scale = std::uniform_real_distribution<float>(-1, 1)(random);
+  for (float& value : bias) value = std::uniform_real_distribution<float>(-9999, 9999)(random);
+  for (std::int32_t& sum : zero_sums) sum = static_cast<std::int32_t>(random() % 9999);
+  for (const std::int64_t rows : {0, 1, 2, 15, 16, 17, 31, 32, 33, 40, 63, 84, 255, 256})
+    for (const float* added : {static_cast<const float*>(nullptr), static_cast<const float*>(bias.data())})
+      for (const auto activation : {ops::Activation::kNone, ops::Activation::kRelu}) {
+        std::vector<float> row_scales(static_cast<std::size_t>(rows));
+        for (float& scale : row_scales) scale = std::uniform_real_distribution<float>(0, 1)(random);
+        if (rows > 1) row_scales[1] = std::numeric_limits<float>::quiet_NaN();
+        const auto x = rows_of(rows * shape().inputs, largest());
+        const Dequantization dequantization{row_scales.data(), col_scales.data(), zero_sums.data()};
+        // The element after each row, and the row after the last, must stay as they are.
+        const std::int64_t stride = outputs + 1;
+        std::vector<float> y(static_cast<std::size_t>((rows + 1) * stride), 77);
+        std::vector<float> expected = y;
+        matmul().multiply_and_finish(shape(), packed.data(), x.data(), rows,
+                                     {dequantization, added, activation == ops::Activation::kRelu, y.data(), stride});
+        const auto sums = expected_product(shape(), weights, shape().inputs, x, rows);
+        bias_activation_rows({.x = reinterpret_cast<const float*>(sums.data()),
+                              .x_stride = outputs,
+                              .dequantization = dequantization,
+                              .bias = added,
+                              .activation = activation,
+                              .y = expected.data(),
+                              .y_stride = stride,
+                              .rows = rows,
+                              .cols = outputs});
+        EXPECT_EQ(std::memcmp(y.data(), expected.data(), y.size() * sizeof(float)), 0) << rows << " rows";
+      }
+}
+
 TEST_P(OwnByteMatmul, MultipliesPartsOfTheOutputsByThemselves) {
   const tensor::Buffer packed(tensor::host_memory(), matmul().bytes(shape()));
   const std::vector<std::int8_t> weights = weights_of(shape(), shape().inputs, Weights::kUniform);
   matmul().pack(shape(), weights.data(), shape().inputs, packed.data());
-  for (const std::int64_t rows : {1, 4, 9, 33}) {
+  for (const std::int64_t rows : {1, 4, 9, 33, 50}) {
     const std::vector<std::uint8_t> x = rows_of(rows * shape().inputs, largest());
     const auto whole = expected_product(shape(), weights, shape().inputs, x, rows);
     for (std::int64_t first = 0; first < shape().outputs; first += kByteOutputUnit)
@@ -156,17 +243,7 @@ TEST_P(OwnByteMatmul, CopiesOutputsAnywhere) {
   EXPECT_EQ(product(to.data(), x, 5), expected_product(shape(), copied, shape().inputs, x, 5));
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, OwnByteMatmul,
-                         ::testing::Combine(::testing::Values(ByteShape{1, 4}, ByteShape{8, 8}, ByteShape{17, 12},
-                                                              ByteShape{32, 128}, ByteShape{40, 516},
-                                                              ByteShape{50, 260}, ByteShape{9, 2048},
-                                                              ByteShape{113, 64}),
-                                            ::testing::Values(Kernel::kPaired, Kernel::kVnni)),
-                         [](const auto& test) {
-                           const ByteShape shape = std::get<0>(test.param);
-                           return (std::get<1>(test.param) == Kernel::kPaired ? "paired_" : "vnni_") +
-                                  std::to_string(shape.outputs) + "x" + std::to_string(shape.inputs);
-                         });
+INSTANTIATE_TEST_SUITE_P(Kernels, OwnByteMatmul, ::testing::ValuesIn(cases()), testing::kParameterName);
 
 }  // namespace
 }  // namespace dragoman::backend::cpu

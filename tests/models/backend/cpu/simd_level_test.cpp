@@ -271,6 +271,9 @@ TEST(SimdLevel, EveryLevelFindsTheBestOfAllTokensWithTheExactNoise) {
 
 /// What the kernel says of the processor. It hides what it does not let programs use, as old ones do with AMX.
 TEST(Details, NameWhatTheProcessorHas) {
+#ifndef __x86_64__
+  GTEST_SKIP() << "the features are those of x86-64";
+#endif
   std::ifstream file("/proc/cpuinfo");
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const std::size_t flags = text.find("\nflags");
@@ -317,6 +320,9 @@ int check_process_held_to_avx2() {
 }
 
 TEST(SimdLevelDeathTest, AProcessHeldToAvx2MultipliesRowStably) {
+#ifndef __x86_64__
+  GTEST_SKIP() << "for x86-64";
+#endif
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(std::exit(check_process_held_to_avx2()), ::testing::ExitedWithCode(0), "");
 }

@@ -1,6 +1,5 @@
-#include "bias_activation.h"
 #include "kernels.h"
-#include "packing/packed_weight.h"
+#include "products/finished_product.h"
 
 #include <algorithm>
 
@@ -34,7 +33,8 @@ class Int8FeedForward {
     const tensor::ScratchScope scratch(context_.arena());
     const std::int64_t rows = arguments_.x.rows;
     const std::int64_t blocks = (rows + kBlockRows - 1) / kBlockRows;
-    const std::size_t floats = std::max(multiply_scratch(in_), multiply_scratch(out_)) + kBlockRows;
+    const std::size_t floats =
+        std::max(multiply_scratch(in_) + activated_floats(), multiply_scratch(out_)) + kBlockRows;
     auto* products =
         static_cast<float*>(context_.arena().allocate(static_cast<std::size_t>(blocks) * floats * sizeof(float)));
     const std::int64_t room = std::max(kBlockRows, out_.matrix.row_buckets().back()) + kBlockRows;
@@ -48,34 +48,42 @@ class Int8FeedForward {
   }
 
  private:
+  /// The room for activated rows that are quantised when they are complete. Kernels that do not finish their sums leave
+  /// them in the scratch memory of the product.
+  std::size_t activated_floats() const {
+    if (!in_.matrix.finishes()) return 0;
+    return static_cast<std::size_t>(std::min(kBlockRows, arguments_.x.rows) * in_.matrix.outputs());
+  }
+
   void run_block(std::int64_t begin, std::int64_t end, float* scales, float* products, std::uint8_t* numbers) const {
     const Tensor& x = arguments_.x;
     const std::int64_t inner = in_.matrix.outputs();
-    multiply_rows(in_, {x.row<float>(begin), x.stride, end - begin, x.cols}, {nullptr, inner}, products,
-                  [&](std::int64_t first, std::int64_t count, const ProductRows& product) {
-                    bias_activation_quantize_rows({.x = product.data,
-                                                   .x_stride = product.stride,
-                                                   .dequantization = product.dequantization,
-                                                   .bias = data_of(arguments_.in_bias),
-                                                   .activation = arguments_.activation,
-                                                   .y = product.data,
-                                                   .y_stride = product.stride,
-                                                   .rows = count,
-                                                   .cols = inner},
-                                                  in_.type, numbers + first * inner, scales + first);
-                  });
+    const FloatRows rows{x.row<float>(begin), x.stride, end - begin, x.cols};
+    BiasActivation finish{.bias = data_of(arguments_.in_bias), .activation = arguments_.activation, .cols = inner};
+    if (in_.matrix.finishes()) {
+      finish.y = products + multiply_scratch(in_);
+      finish.y_stride = inner;
+      finish.rows = rows.rows;
+      multiply_and_finish(in_, rows, finish, products);
+      quantize({finish.y, inner, rows.rows, inner}, in_.type, numbers, scales);
+    } else {
+      multiply_rows(in_, rows, {nullptr, inner}, products,
+                    [&](std::int64_t first, std::int64_t count, const ProductRows& product) {
+                      finish.x = finish.y = product.data;
+                      finish.x_stride = finish.y_stride = product.stride;
+                      finish.dequantization = product.dequantization;
+                      finish.rows = count;
+                      bias_activation_quantize_rows(finish, in_.type, numbers + first * inner, scales + first);
+                    });
+    }
     const Tensor& y = arguments_.y;
-    multiply_numbers(out_, numbers, scales, end - begin, {y.row<float>(begin), y.stride}, products,
-                     [&](std::int64_t first, std::int64_t count, const ProductRows& product) {
-                       bias_activation_rows({.x = product.data,
-                                             .x_stride = product.stride,
-                                             .dequantization = product.dequantization,
-                                             .bias = data_of(arguments_.out_bias),
-                                             .y = y.row<float>(begin + first),
-                                             .y_stride = y.stride,
-                                             .rows = count,
-                                             .cols = y.cols});
-                     });
+    multiply_and_finish(out_, numbers, scales,
+                        {.bias = data_of(arguments_.out_bias),
+                         .y = y.row<float>(begin),
+                         .y_stride = y.stride,
+                         .rows = rows.rows,
+                         .cols = y.cols},
+                        products);
   }
 
   Context& context_;

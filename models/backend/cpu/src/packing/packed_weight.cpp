@@ -148,10 +148,6 @@ const void* multiplicand(const Panel& panel, const FloatRows& x, std::int64_t bu
   return floats;
 }
 
-Dequantization dequantization_of(const Panel& panel, const float* row_scales) {
-  return {row_scales, panel.scales.data(), panel.zero_sums.data()};
-}
-
 /// Returns the place of a chunk's product: in y if it has no gaps and fills the bucket, otherwise `padded`.
 ProductRows place_of_product(const ProductRows& y, std::int64_t begin, std::int64_t cols, RowChunk chunk,
                              float* padded) {
@@ -197,6 +193,10 @@ std::size_t multiply_scratch(const Panel& panel, std::int64_t rows) {
   const auto outputs = static_cast<std::size_t>(panel.matrix.outputs() + PackedMatrix::kMaxPartPadding);
   return aligned(bucket * static_cast<std::size_t>(panel.matrix.inputs())) + aligned(bucket * outputs) +
          aligned(bucket);
+}
+
+Dequantization dequantization_of(const Panel& panel, const float* row_scales) {
+  return {row_scales, panel.scales.data(), panel.zero_sums.data()};
 }
 
 void multiply_rows(const Panel& panel, const FloatRows& x, const ProductRows& y, float* scratch,
@@ -277,9 +277,17 @@ tensor::ComputeType inference_type(tensor::ComputeChoice choice) {
     case tensor::ComputeChoice::kI8:
       return sums_bytes_exactly() ? tensor::ComputeType::kI8 : tensor::ComputeType::kI8Narrow;
     case tensor::ComputeChoice::kAuto:
-      if (sums_bytes_exactly()) return tensor::ComputeType::kI8;
-      return byte_instructions() == ByteInstructions::kAvx2 ? tensor::ComputeType::kI8Narrow
-                                                            : tensor::ComputeType::kF32;
+      switch (byte_instructions()) {
+        case ByteInstructions::kVnni:
+        case ByteInstructions::kTiles:
+          return tensor::ComputeType::kI8;
+        case ByteInstructions::kAvx2:
+          return tensor::ComputeType::kI8Narrow;
+        case ByteInstructions::kOther:
+        case ByteInstructions::kPlain:  // nobody has measured which type is faster
+          return tensor::ComputeType::kF32;
+      }
+      break;
   }
   core::fail(core::ErrorCode::kInternal, "unknown number type");
 }
@@ -298,6 +306,12 @@ tensor::ComputeType training_type(tensor::ComputeChoice choice) {
                  tensor::name_of(choice));
   }
   core::fail(core::ErrorCode::kInternal, "unknown number type");
+}
+
+tensor::PreferredLoad preferred_load(tensor::ComputeType type) {
+  // Measured with AMX, one thread and two, rows of 32, 48, 64 and 96: docs/project/performance.md.
+  constexpr std::int64_t kRowsWithTiles = 48;
+  return {.rows = is_int8(type) && byte_instructions() == ByteInstructions::kTiles ? kRowsWithTiles : 0};
 }
 
 std::unique_ptr<PackedWeight> kernel(Context& context, const tensor::StoredMatrix& weight, tensor::ComputeType type) {

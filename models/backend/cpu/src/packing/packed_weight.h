@@ -72,6 +72,9 @@ struct ProductRows {
   Dequantization dequantization{};
 };
 
+/// How int8 products of rows with these scales become floats.
+Dequantization dequantization_of(const Panel& panel, const float* row_scales);
+
 /// Multiplies x [rows, inputs] * panel^T for any number of rows. Each row has the same bits as if it were alone. Rows
 /// are divided into buckets, and incomplete buckets are padded with zero rows in `scratch`.
 ///

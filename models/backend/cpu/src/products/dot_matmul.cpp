@@ -1,5 +1,6 @@
 #include "dot_matmul.h"
 
+#include "gemm.h"
 #include "simd/x86.h"
 
 #include <algorithm>
@@ -19,17 +20,23 @@ constexpr std::int64_t kRightWidth = 2 * kVectorLines;
 /// first-level cache.
 constexpr std::int64_t kGap = 32;
 
-constexpr std::int64_t even(std::int64_t count) {
-  return (count + 1) / 2 * 2;
+constexpr std::int64_t padded(std::int64_t depth) {
+  return (depth + kDotRows - 1) / kDotRows * kDotRows;
+}
+
+bool uses_tiles() {
+  return bf16_instructions() == Bf16Instructions::kTiles;
 }
 
 }  // namespace
 
 DotFactor::DotFactor(tensor::Context& context, Order order, std::int64_t lines, std::int64_t depth)
-    : order_(order),
+    : order_(order == Order::kLeftColumns && uses_tiles() ? Order::kLeftLines : order),
       lines_(lines),
       depth_(depth),
-      width_(order == Order::kRight ? kRightWidth : kLeftWidth),
+      width_(order == Order::kRight ? kRightWidth
+             : uses_tiles()         ? kVectorLines
+                                    : kLeftWidth),
       panels_((lines + kRightWidth - 1) / kRightWidth * (kRightWidth / width_)) {
   std::int64_t size = 0;
   for (std::int64_t chunk = 0; chunk < chunks(); ++chunk) size += panels_ * panels(chunk).step;
@@ -38,6 +45,8 @@ DotFactor::DotFactor(tensor::Context& context, Order order, std::int64_t lines, 
 
 DotFactor::Panels DotFactor::panels(std::int64_t chunk) const noexcept {
   const auto with_pairs = [this](std::int64_t pairs, std::uint16_t* data) {
+    if (order_ == Order::kLeftLines && uses_tiles())
+      return Panels{pairs, {data, kDotRows, kDotRows}, width_ * 2 * pairs};
     if (order_ == Order::kLeftLines) {
       const std::int64_t line = 2 * pairs + kGap;
       return Panels{pairs, {data, line, 2}, width_ * line};
@@ -46,7 +55,7 @@ DotFactor::Panels DotFactor::panels(std::int64_t chunk) const noexcept {
   };
   // All chunks except the last are complete.
   const std::int64_t before = chunk * panels_ * with_pairs(kChunk / 2, nullptr).step;
-  return with_pairs(even(std::min(kChunk, depth_ - chunk * kChunk)) / 2, data_ + before);
+  return with_pairs(padded(std::min(kChunk, depth_ - chunk * kChunk)) / 2, data_ + before);
 }
 
 void pack(tensor::Context& context, std::span<const DotPacking> packings) {
@@ -104,11 +113,6 @@ Tile DotProduct::tile(std::int64_t number) const noexcept {
 
 #ifdef __x86_64__
 
-// The headers of GCC 12 use registers with undefined contents, and GCC 12 warns about them. Clang has no such warning.
-#ifndef __clang__
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-
 namespace {
 
 DRAGOMAN_BF16 DRAGOMAN_INLINE __mmask16 first_lanes(std::int64_t count) {
@@ -127,16 +131,16 @@ DRAGOMAN_BF16 DRAGOMAN_INLINE __m512i pairs_of(__m512 low, __m512 high) {
   return _mm512_permutexvar_epi16(order, rounded(low, high));
 }
 
-/// Stores one line of `count` values, padded to an even length.
-DRAGOMAN_BF16 void put_line(const float* x, std::int64_t count, std::uint16_t* to) {
+/// Stores one line of `count` values, padded to a multiple of kDotRows. Runs of kDotRows are `step` apart.
+DRAGOMAN_BF16 void put_line(const float* x, std::int64_t count, std::uint16_t* to, std::int64_t step) {
   std::int64_t i = 0;
-  for (; i + 32 <= count; i += 32)
-    _mm512_storeu_si512(to + i, rounded(_mm512_loadu_ps(x + i), _mm512_loadu_ps(x + i + 16)));
+  for (; i + kDotRows <= count; i += kDotRows, to += step)
+    _mm512_storeu_si512(to, rounded(_mm512_loadu_ps(x + i), _mm512_loadu_ps(x + i + 16)));
   if (i == count) return;
   const std::int64_t rest = count - i;
   const __m512 low = _mm512_maskz_loadu_ps(first_lanes(rest), x + i);
   const __m512 high = rest > 16 ? _mm512_maskz_loadu_ps(first_lanes(rest - 16), x + i + 16) : _mm512_setzero_ps();
-  _mm512_mask_storeu_epi16(to + i, static_cast<__mmask32>((std::uint64_t{1} << even(rest)) - 1), rounded(low, high));
+  _mm512_storeu_si512(to, rounded(low, high));
 }
 
 /// Stores the pairs of a vector of lines, `vector` vectors after the first one, into panels that are `step` apart.
@@ -162,8 +166,9 @@ DRAGOMAN_BF16 void put_pairs(const float* low, const float* high, std::int64_t c
       store_pairs<kWidth>(pairs_of(_mm512_loadu_ps(low + i), _mm512_loadu_ps(high + i)), i / kVectorLines, step, to);
   for (; i < count; i += kVectorLines) {
     const __mmask16 lanes = first_lanes(count - i);
-    const __m512 last = high == nullptr ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(lanes, high + i);
-    store_pairs<kWidth>(pairs_of(_mm512_maskz_loadu_ps(lanes, low + i), last), i / kVectorLines, step, to);
+    const __m512 one = low == nullptr ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(lanes, low + i);
+    const __m512 other = high == nullptr ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(lanes, high + i);
+    store_pairs<kWidth>(pairs_of(one, other), i / kVectorLines, step, to);
   }
 }
 
@@ -213,11 +218,26 @@ DRAGOMAN_BF16 void put_vector_of_lines(const float* x, std::int64_t stride, std:
                           : _mm512_setzero_si512();
     }
     transpose_16x16(lines);
-    const std::int64_t pairs = std::min<std::int64_t>(16, even(count - i) / 2);
     DRAGOMAN_UNROLL
-    for (int p = 0; p < 16; ++p)
-      if (p < pairs) _mm512_storeu_si512(to + (i / 2 + p) * 2 * kRightWidth, lines[p]);
+    for (int p = 0; p < 16; ++p) _mm512_storeu_si512(to + (i / 2 + p) * 2 * kRightWidth, lines[p]);
   }
+}
+
+/// Stores a vector of columns of at most kDotRows rows as lines, padded with zeros. `cols` columns exist.
+DRAGOMAN_BF16 void put_square(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t cols,
+                              std::uint16_t* to, std::int64_t line_stride) {
+  const __mmask16 lanes = first_lanes(cols);
+  __m512i lines[16];
+  DRAGOMAN_UNROLL
+  for (int p = 0; p < 16; ++p) {
+    const float* low = x + 2 * p * stride;
+    const __m512 one = 2 * p < rows ? _mm512_maskz_loadu_ps(lanes, low) : _mm512_setzero_ps();
+    const __m512 other = 2 * p + 1 < rows ? _mm512_maskz_loadu_ps(lanes, low + stride) : _mm512_setzero_ps();
+    lines[p] = pairs_of(one, other);
+  }
+  transpose_16x16(lines);
+  DRAGOMAN_UNROLL
+  for (int line = 0; line < 16; ++line) _mm512_storeu_si512(to + line * line_stride, lines[line]);
 }
 
 /// A block of c, with at most a panel's lines in each dimension.
@@ -272,9 +292,10 @@ void DotFactor::put_lines(const float* x, std::int64_t stride, std::int64_t firs
     const std::int64_t length = std::min(kChunk, depth_ - begin);
     const Panels to = panels(chunk);
     if (order_ == Order::kLeftLines) {
+      const std::int64_t run = kDotRows / 2 * to.first.pair_stride;
       for (std::int64_t r = 0; r < count; ++r)
         put_line(x + r * stride + begin, length,
-                 to[(first + r) / kLeftWidth].data + (first + r) % kLeftWidth * to.first.line_stride);
+                 to[(first + r) / width_].data + (first + r) % width_ * to.first.line_stride, run);
       continue;
     }
     for (std::int64_t r = 0; r < count; r += kVectorLines)
@@ -284,11 +305,12 @@ void DotFactor::put_lines(const float* x, std::int64_t stride, std::int64_t firs
 }
 
 void DotFactor::put_depths(const float* x, std::int64_t stride, std::int64_t first, std::int64_t count) const {
+  if (order_ == Order::kLeftLines) return put_columns(x, stride, first, count);
   Panels to{};
-  for (std::int64_t r = 0; r < count; r += 2) {
+  for (std::int64_t r = 0; r < padded(count); r += 2) {
     if (r == 0 || (first + r) % kChunk == 0) to = panels((first + r) / kChunk);
     std::uint16_t* pairs = to.first.data + (first + r) % kChunk / 2 * to.first.pair_stride;
-    const float* low = x + r * stride;
+    const float* low = r < count ? x + r * stride : nullptr;
     const float* high = r + 1 < count ? low + stride : nullptr;
     if (order_ == Order::kRight)
       put_pairs<kRightWidth>(low, high, lines_, pairs, to.step);
@@ -297,10 +319,22 @@ void DotFactor::put_depths(const float* x, std::int64_t stride, std::int64_t fir
   }
 }
 
+/// Transposes: a column of x becomes a line.
+void DotFactor::put_columns(const float* x, std::int64_t stride, std::int64_t first, std::int64_t count) const {
+  for (std::int64_t r = 0; r < count; r += kDotRows) {
+    const Panels to = panels((first + r) / kChunk);
+    const std::int64_t at = (first + r) % kChunk;
+    for (std::int64_t line = 0; line < lines_; line += kVectorLines)
+      put_square(x + r * stride + line, stride, std::min(kDotRows, count - r), lines_ - line,
+                 to[line / kVectorLines].data + at * kVectorLines, to.first.line_stride);
+  }
+}
+
 void DotProduct::multiply(const Tile& tile) const {
   if (left_.chunks() == 0 && !accumulate_)
     for (std::int64_t row = tile.row_begin; row < tile.row_end; ++row)
       std::fill_n(c_.row<float>(row) + tile.col_begin, tile.width(), 0.0F);
+  if (uses_tiles() && left_.chunks() > 0) return multiply_in_tiles(tile);
   for (std::int64_t chunk = 0; chunk < left_.chunks(); ++chunk) {
     const DotFactor::Panels left = left_.panels(chunk);
     const DotFactor::Panels right = right_.panels(chunk);

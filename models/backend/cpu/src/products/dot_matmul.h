@@ -9,9 +9,9 @@
 #include <dragoman/core/function_ref.h>
 #include <dragoman/tensor/context.h>
 
-/// Products of floats that are rounded to bf16, for Bf16Instructions::kPairs. The factors are rounded while they are
-/// packed in the order of multiplication. So no separate rounded copy exists, and one pass over a matrix can pack it in
-/// two orders.
+/// Products of floats that are rounded to bf16, with AMX or AVX512_BF16 (has_fast_bf16()). The factors are rounded
+/// while they are packed in the order of multiplication. So no separate rounded copy exists, and one pass over a matrix
+/// can pack it in two orders.
 namespace dragoman::backend::cpu {
 
 /// One rounded factor in panels. A panel has several lines (rows of the left factor, columns of the right one). Values
@@ -21,9 +21,10 @@ class DotFactor {
   enum class Order : std::uint8_t {
     /// Consecutive pairs belong to one line. Packed from rows that are lines.
     kLeftLines,
-    /// Consecutive pairs belong to the lines of a panel. Packed from columns that are lines.
-    kLeftPaired,
-    /// Like kLeftPaired, with the panels of the right factor.
+    /// Packed from columns that are lines. With AMX, the same as kLeftLines; otherwise, consecutive pairs belong to the
+    /// lines of a panel.
+    kLeftColumns,
+    /// Consecutive pairs belong to the lines of a panel of the right factor.
     kRight,
   };
 
@@ -33,20 +34,21 @@ class DotFactor {
   /// Fills lines [first, first + count) with the rows of x. `first` must be a multiple of kDotRows. So must `count`,
   /// unless these are the last lines.
   void put_lines(const float* x, std::int64_t stride, std::int64_t first, std::int64_t count) const;
-  /// Fills depths [first, first + count) of all lines with the rows of x, with the same restrictions. Not for
-  /// kLeftLines.
+  /// Fills depths [first, first + count) of all lines with the rows of x, with the same restrictions. Not for factors
+  /// made as kLeftLines.
   void put_depths(const float* x, std::int64_t stride, std::int64_t first, std::int64_t count) const;
 
   std::int64_t lines() const noexcept { return lines_; }
   std::int64_t depth() const noexcept { return depth_; }
 
-  /// The positions of pairs: pair p of line l in a panel is at data + l * line_stride + p * pair_stride.
+  /// The positions of pairs: pair p of line l in a panel is at data + l * line_stride + p * pair_stride. In lines for
+  /// AMX this holds for every 16th pair, and the 15 that follow it are next to it.
   struct Panel {
     std::uint16_t* data;
     std::int64_t line_stride;
     std::int64_t pair_stride;
   };
-  /// The number of depths that are multiplied at a time.
+  /// The number of depths that are multiplied at a time. The last chunk is padded with zeros to a multiple of kDotRows.
   static constexpr std::int64_t kChunk = 512;
   std::int64_t chunks() const noexcept { return (depth_ + kChunk - 1) / kChunk; }
   /// The panels of a chunk: the first one, and the number of values from one to the next.
@@ -62,6 +64,8 @@ class DotFactor {
   Panels panels(std::int64_t chunk) const noexcept;
 
  private:
+  void put_columns(const float* x, std::int64_t stride, std::int64_t first, std::int64_t count) const;
+
   Order order_;
   std::int64_t lines_;
   std::int64_t depth_;
@@ -105,6 +109,9 @@ class DotProduct {
   void multiply(const Tile& tile) const;
 
  private:
+  /// With AMX; see tile_dot_product.cpp.
+  void multiply_in_tiles(const Tile& tile) const;
+
   DotFactor left_;
   DotFactor right_;
   tensor::Tensor c_;

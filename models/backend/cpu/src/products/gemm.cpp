@@ -1,10 +1,10 @@
 #include "gemm.h"
 
-#include "any_shape_matmul.h"
 #include "fixed_shape_matmul.h"
 #include "onednn.h"
 #include "packing/output_parts.h"
 #include "packing/row_buckets.h"
+#include "simd/tile_registers.h"
 
 #include <algorithm>
 #include <array>
@@ -17,8 +17,7 @@ namespace dragoman::backend::cpu {
 namespace {
 
 /// A single row may come with any stride, but oneDNN requires a stride that is at least the row length.
-template <class Element>
-GemmArguments<Element> with_true_strides(GemmArguments<Element> arguments) {
+GemmArguments with_true_strides(GemmArguments arguments) {
   arguments.a_stride = std::max(arguments.a_stride, arguments.transpose_a ? arguments.m : arguments.k);
   arguments.b_stride = std::max(arguments.b_stride, arguments.transpose_b ? arguments.k : arguments.n);
   arguments.c_stride = std::max(arguments.c_stride, arguments.n);
@@ -26,8 +25,7 @@ GemmArguments<Element> with_true_strides(GemmArguments<Element> arguments) {
 }
 
 /// Computes the product over no elements, which oneDNN's documentation does not define.
-template <class Element>
-void clear_unless_accumulating(const GemmArguments<Element>& arguments) {
+void clear_unless_accumulating(const GemmArguments& arguments) {
   if (arguments.accumulate) return;
   for (std::int64_t i = 0; i < arguments.m; ++i) std::fill_n(arguments.c + i * arguments.c_stride, arguments.n, 0.0F);
 }
@@ -51,24 +49,18 @@ std::span<const std::int64_t> all_row_counts() {
 
 }  // namespace
 
-void gemm(const GemmArguments<float>& given) {
+void gemm(const GemmArguments& given) {
   if (given.m == 0 || given.n == 0) return;
   if (given.k == 0) return clear_unless_accumulating(given);
   // evaluated on the first call
   [[maybe_unused]] static const bool code_fits = (onednn::require_memory_for_code(), true);
-  const GemmArguments<float> arguments = with_true_strides(given);
+  const GemmArguments arguments = with_true_strides(given);
   onednn::on_one_thread([&] {
     onednn::check(dnnl_sgemm(arguments.transpose_a ? 'T' : 'N', arguments.transpose_b ? 'T' : 'N', arguments.m,
                              arguments.n, arguments.k, 1.0F, arguments.a, arguments.a_stride, arguments.b,
                              arguments.b_stride, arguments.accumulate ? 1.0F : 0.0F, arguments.c, arguments.c_stride),
                   "sgemm");
   });
-}
-
-void gemm(const GemmArguments<std::uint16_t>& arguments) {
-  if (arguments.m == 0 || arguments.n == 0) return;
-  if (arguments.k == 0) return clear_unless_accumulating(arguments);
-  any_shape_matmul(with_true_strides(arguments));
 }
 
 struct PackedMatrix::Memory {
@@ -133,6 +125,10 @@ void PackedMatrix::multiply(const void* x, std::int64_t rows, void* y) const {
   fixed_shape_matmul({elements_, outputs_, inputs_}, memory_->weights, x, rows, y);
 }
 
+void PackedMatrix::multiply_and_finish(const std::uint8_t* x, std::int64_t rows, const ByteFinish& finish) const {
+  bytes_->multiply_and_finish(byte_shape(), storage_, x, rows, finish);
+}
+
 std::int64_t PackedMatrix::part_width(std::int64_t rows, std::int64_t wanted) const {
   if (bytes_ != nullptr) return (wanted + kByteOutputUnit - 1) / kByteOutputUnit * kByteOutputUnit;
   OutputParts* parts = output_parts({elements_, outputs_, inputs_});
@@ -151,19 +147,20 @@ std::int64_t PackedMatrix::multiply_part(const OutputRange& part, const void* x,
 }
 
 bool sums_bytes_exactly() {
-  switch (dnnl::get_effective_cpu_isa()) {
-    case dnnl::cpu_isa::avx512_core_vnni:
-    case dnnl::cpu_isa::avx512_core_bf16:
-    case dnnl::cpu_isa::avx512_core_amx:
-#if DNNL_VERSION_MAJOR >= 3
-    case dnnl::cpu_isa::avx512_core_fp16:
-    case dnnl::cpu_isa::avx512_core_amx_fp16:
-#endif
+  switch (byte_instructions()) {
+    case ByteInstructions::kVnni:
+    case ByteInstructions::kTiles:
+    case ByteInstructions::kPlain:
       return true;
-    default:
+    case ByteInstructions::kAvx2:
+    case ByteInstructions::kOther:
       return false;
   }
+  return false;
 }
+
+// oneDNN numbers instruction sets per architecture: its AVX2 is SVE of 256 bits on aarch64.
+#ifdef __x86_64__
 
 ByteInstructions byte_instructions() {
   switch (dnnl::get_effective_cpu_isa()) {
@@ -171,7 +168,15 @@ ByteInstructions byte_instructions() {
       return ByteInstructions::kAvx2;
     case dnnl::cpu_isa::avx512_core_vnni:
     case dnnl::cpu_isa::avx512_core_bf16:
+#if DNNL_VERSION_MAJOR >= 3
+    case dnnl::cpu_isa::avx512_core_fp16:
+#endif
       return ByteInstructions::kVnni;
+    case dnnl::cpu_isa::avx512_core_amx:
+#if DNNL_VERSION_MAJOR >= 3
+    case dnnl::cpu_isa::avx512_core_amx_fp16:
+#endif
+      return ByteInstructions::kTiles;
     default:
       return ByteInstructions::kOther;
   }
@@ -183,11 +188,9 @@ Bf16Instructions bf16_instructions() {
 #if DNNL_VERSION_MAJOR >= 3
     case dnnl::cpu_isa::avx512_core_amx_fp16:
 #endif
-      return Bf16Instructions::kTiles;
-#ifdef __x86_64__
+      return may_use_tiles() ? Bf16Instructions::kTiles : Bf16Instructions::kNone;
     case dnnl::cpu_isa::avx512_core_bf16:
       return __builtin_cpu_is("amd") != 0 ? Bf16Instructions::kPairs : Bf16Instructions::kNone;
-#endif
     default:
       return Bf16Instructions::kNone;
   }
@@ -199,15 +202,35 @@ bool limit_gemm(SimdLevel level) {
   return dnnl::set_max_cpu_isa(isa) == dnnl::status::success;
 }
 
-std::string gemm_version() {
-  const dnnl::version_t& version = *dnnl::version();
-  return fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
-}
-
 std::string gemm_level() {
   std::string name = dnnl_cpu_isa2str(static_cast<dnnl_cpu_isa_t>(dnnl::get_effective_cpu_isa()));
   const std::string prefix = "cpu_isa_";
   return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+}
+
+#else
+
+ByteInstructions byte_instructions() {
+  return ByteInstructions::kPlain;
+}
+
+Bf16Instructions bf16_instructions() {
+  return Bf16Instructions::kNone;
+}
+
+bool limit_gemm(SimdLevel /*level*/) {
+  return true;
+}
+
+std::string gemm_level() {
+  return "its kernels for this processor";
+}
+
+#endif
+
+std::string gemm_version() {
+  const dnnl::version_t& version = *dnnl::version();
+  return fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
 }
 
 }  // namespace dragoman::backend::cpu

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "dragoman/backend_cpu/install.h"
-#include "byte_matmul.h"
+#include "bytes/byte_matmul.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,16 +13,14 @@
 /// gets here.
 namespace dragoman::backend::cpu {
 
-/// `Element` is float, or the bits of bf16.
-template <class Element>
 struct GemmArguments {
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
-  const Element* a = nullptr;  ///< [m, k], or [k, m] if transpose_a
+  const float* a = nullptr;  ///< [m, k], or [k, m] if transpose_a
   std::int64_t a_stride = 0;
   bool transpose_a = false;
-  const Element* b = nullptr;  ///< [k, n], or [n, k] if transpose_b
+  const float* b = nullptr;  ///< [k, n], or [n, k] if transpose_b
   std::int64_t b_stride = 0;
   bool transpose_b = false;
   float* c = nullptr;  ///< [m, n]
@@ -31,9 +29,7 @@ struct GemmArguments {
 };
 
 /// c = op(a) * op(b), or c += ...; the product over no elements is 0.
-void gemm(const GemmArguments<float>& arguments);
-/// Like the function above for bf16, with sums in fp32. Fast if has_fast_bf16().
-void gemm(const GemmArguments<std::uint16_t>& arguments);
+void gemm(const GemmArguments& arguments);
 
 /// The element types of x, of the weight and of the product. They may differ from the compute type: rounded values may
 /// be multiplied as floats, and both int8 types are multiplied as bytes.
@@ -43,11 +39,12 @@ enum class GemmElements : std::uint8_t {
   /// uint8, int8, int32. Sums are exact if sums_bytes_exactly(), or if no sum of two adjacent products exceeds 16 bits.
   kI8,
 };
-/// Returns true if oneDNN's kernels add products of bytes in 32 bits, as VNNI and AMX do. Older instructions saturate
-/// the sum of two adjacent products to 16 bits.
+/// Returns true if products of bytes are added in 32 bits, as VNNI, AMX and plain_matmul() do. Older instructions of
+/// x86-64 saturate the sum of two adjacent products to 16 bits.
 bool sums_bytes_exactly();
-/// The best instructions for products of bytes that oneDNN's kernels use.
-enum class ByteInstructions : std::uint8_t { kAvx2, kVnni, kOther };
+/// The best instructions for products of bytes that oneDNN's kernels use. kPlain: the processor is not an x86-64, and
+/// oneDNN's portable code is not used.
+enum class ByteInstructions : std::uint8_t { kAvx2, kVnni, kTiles, kOther, kPlain };
 ByteInstructions byte_instructions();
 /// The instructions that make bf16 products faster than fp32 products, if any: AMX, or AVX512_BF16 on AMD processors
 /// from Zen 4 on, where one instruction multiplies twice the number of values in bf16. On Intel processors without AMX,
@@ -85,6 +82,11 @@ class PackedMatrix {
   /// the order of summation with the stride of y. `rows` must be one of row_buckets(). Without sums_bytes_exactly(),
   /// bytes of x are at most 127.
   void multiply(const void* x, std::int64_t rows, void* y) const;
+
+  /// Returns true if multiply_and_finish() may be called.
+  bool finishes() const noexcept { return bytes_ != nullptr && bytes_->finishes(); }
+  /// Computes the product of multiply(), and converts it to floats; see ByteMatmul::multiply_and_finish().
+  void multiply_and_finish(const std::uint8_t* x, std::int64_t rows, const ByteFinish& finish) const;
 
   /// Returns a width, close to `wanted`, of parts of the outputs whose products have the same bits as the product of
   /// the whole. `rows` is one of row_buckets(). Returns 0 if there is no such width. For elements other than bytes,

@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "layers/bias_activation.h"
+#include "finished_product.h"
 #include "kernels.h"
 #include "matmul.h"
-#include "packing/packed_weight.h"
+#include "training/dropout_mask.h"
 
 #include <dragoman/ops/linear.h>
 
@@ -13,20 +13,26 @@ namespace {
 /// Rows of x that one block multiplies with one panel of a packed weight.
 constexpr std::int64_t kPackedRows = 256;
 
+/// The operations after the product, for a tile of y; without the product.
+BiasActivation finish_of(const ops::LinearArguments& arguments, const Tile& tile) {
+  const Tensor& pre = arguments.pre_activation;
+  return {.bias = arguments.bias.empty() ? nullptr : arguments.bias.as<float>() + tile.col_begin,
+          .activation = arguments.activation,
+          .pre_activation = pre.empty() ? nullptr : pre.row<float>(tile.row_begin) + tile.col_begin,
+          .pre_stride = pre.stride,
+          .y = arguments.y.row<float>(tile.row_begin) + tile.col_begin,
+          .y_stride = arguments.y.stride,
+          .rows = tile.row_end - tile.row_begin,
+          .cols = tile.col_end - tile.col_begin};
+}
+
 /// Computes a tile of y from `product`, the tile of x * weight^T. `product` may be the tile of y itself.
 void finish(const ops::LinearArguments& arguments, const Tile& tile, const ProductRows& product) {
-  const Tensor& pre = arguments.pre_activation;
-  bias_activation_rows({.x = product.data,
-                        .x_stride = product.stride,
-                        .dequantization = product.dequantization,
-                        .bias = arguments.bias.empty() ? nullptr : arguments.bias.as<float>() + tile.col_begin,
-                        .activation = arguments.activation,
-                        .pre_activation = pre.empty() ? nullptr : pre.row<float>(tile.row_begin) + tile.col_begin,
-                        .pre_stride = pre.stride,
-                        .y = arguments.y.row<float>(tile.row_begin) + tile.col_begin,
-                        .y_stride = arguments.y.stride,
-                        .rows = tile.row_end - tile.row_begin,
-                        .cols = tile.col_end - tile.col_begin});
+  BiasActivation finish = finish_of(arguments, tile);
+  finish.x = product.data;
+  finish.x_stride = product.stride;
+  finish.dequantization = product.dequantization;
+  bias_activation_rows(finish);
 }
 
 /// Returns the start of a tile of y.
@@ -34,10 +40,15 @@ ProductRows place_in(const Tensor& y, const Tile& tile) {
   return {y.row<float>(tile.row_begin) + tile.col_begin, y.stride};
 }
 
-void linear_plain(Context& context, const ops::LinearArguments& arguments) {
+/// Calls then(tile) for each part of y as soon as it is complete.
+template <class Then>
+void linear_plain(Context& context, const ops::LinearArguments& arguments, const Then& then) {
   multiply(context,
            {.a = arguments.x, .b = arguments.weight, .transpose_b = true, .c = arguments.y, .type = arguments.type},
-           [&](const Tile& tile) { finish(arguments, tile, place_in(arguments.y, tile)); });
+           [&](const Tile& tile) {
+             finish(arguments, tile, place_in(arguments.y, tile));
+             then(tile);
+           });
 }
 
 /// Multiplies few rows on all threads together. Returns false if the default method should be used.
@@ -69,10 +80,7 @@ void linear_packed(Context& context, const ops::LinearArguments& arguments) {
     const std::int64_t col = number * panels.front().matrix.outputs();
     const Tile all{row, std::min(rows, row + kPackedRows), col, col + panel.matrix.outputs()};
     const FloatRows x{arguments.x.row<float>(row), arguments.x.stride, all.row_end - row, arguments.x.cols};
-    multiply_rows(panel, x, place_in(arguments.y, all), scratch + static_cast<std::size_t>(block) * scratch_size,
-                  [&](std::int64_t first, std::int64_t count, const ProductRows& product) {
-                    finish(arguments, {row + first, row + first + count, all.col_begin, all.col_end}, product);
-                  });
+    multiply_and_finish(panel, x, finish_of(arguments, all), scratch + static_cast<std::size_t>(block) * scratch_size);
   });
 }
 
@@ -84,7 +92,16 @@ void kernel(Context& context, const ops::LinearArguments& arguments) {
   if (arguments.packed != nullptr)
     linear_packed(context, arguments);
   else
-    linear_plain(context, arguments);
+    linear_plain(context, arguments, [](const Tile&) {});
+}
+
+template <>
+void kernel(Context& context, const ops::DroppedLinearArguments& arguments) {
+  const Tensor& y = arguments.linear.y;
+  if (y.size() == 0) return;
+  const ops::DropoutArguments dropout{y, arguments.rate, arguments.random, y};
+  const DropoutMask mask(arguments.rate, arguments.random);
+  linear_plain(context, arguments.linear, [&](const Tile& tile) { drop_tile(dropout, mask, tile); });
 }
 
 }  // namespace dragoman::backend::cpu

@@ -12,58 +12,54 @@ namespace dragoman::backend::cpu {
 namespace {
 
 /// A stored matrix; `transposed` means that the product uses its transpose.
-template <class Element>
 struct Operand {
-  const Element* data;
+  const float* data;
   std::int64_t stride;
   bool transposed;
 
   /// Returns the start of the part that a block needs. `index` counts rows of C for a, and columns of C for b. These
   /// are rows in a plain a and in a transposed b, otherwise columns.
-  const Element* part(std::int64_t index, bool is_row) const { return data + (is_row ? index * stride : index); }
+  const float* part(std::int64_t index, bool is_row) const { return data + (is_row ? index * stride : index); }
 };
 
-template <class Element>
-void multiply_operands(Context& context, const Operand<Element>& a, const Operand<Element>& b,
-                       const ops::MatMulArguments& arguments, core::FunctionRef<void(const Tile& tile)> finish) {
+void multiply_operands(Context& context, const Operand& a, const Operand& b, const ops::MatMulArguments& arguments,
+                       core::FunctionRef<void(const Tile& tile)> finish) {
   const Tensor& c = arguments.c;
   const std::int64_t k = arguments.transpose_a ? arguments.a.rows : arguments.a.cols;
   for_each_gemm_block(context.executor(), c.rows, c.cols, k, [&](const Tile& tile) {
-    gemm(GemmArguments<Element>{.m = tile.row_end - tile.row_begin,
-                                .n = tile.col_end - tile.col_begin,
-                                .k = k,
-                                .a = a.part(tile.row_begin, !a.transposed),
-                                .a_stride = a.stride,
-                                .transpose_a = a.transposed,
-                                .b = b.part(tile.col_begin, b.transposed),
-                                .b_stride = b.stride,
-                                .transpose_b = b.transposed,
-                                .c = c.row<float>(tile.row_begin) + tile.col_begin,
-                                .c_stride = c.stride,
-                                .accumulate = arguments.accumulate});
+    gemm(GemmArguments{.m = tile.row_end - tile.row_begin,
+                       .n = tile.col_end - tile.col_begin,
+                       .k = k,
+                       .a = a.part(tile.row_begin, !a.transposed),
+                       .a_stride = a.stride,
+                       .transpose_a = a.transposed,
+                       .b = b.part(tile.col_begin, b.transposed),
+                       .b_stride = b.stride,
+                       .transpose_b = b.transposed,
+                       .c = c.row<float>(tile.row_begin) + tile.col_begin,
+                       .c_stride = c.stride,
+                       .accumulate = arguments.accumulate});
     finish(tile);
   });
 }
 
-/// Returns the matrix in scratch memory, row after row, converted by round(rows, place).
-template <class Element, class Round>
-Operand<Element> rounded(Context& context, const Tensor& matrix, bool transposed, const Round& round) {
-  auto* data =
-      static_cast<Element*>(context.arena().allocate(static_cast<std::size_t>(matrix.size()) * sizeof(Element)));
-  core::for_each_range(
-      context.executor(), matrix.rows, rows_per_block(matrix.cols), [&](std::int64_t begin, std::int64_t end) {
-        round(FloatRows{matrix.row<float>(begin), matrix.stride, end - begin, matrix.cols}, data + begin * matrix.cols);
-      });
+/// Returns the matrix in scratch memory, row after row, rounded to bf16.
+Operand rounded(Context& context, const Tensor& matrix, bool transposed) {
+  auto* data = static_cast<float*>(context.arena().allocate(static_cast<std::size_t>(matrix.size()) * sizeof(float)));
+  core::for_each_range(context.executor(), matrix.rows, rows_per_block(matrix.cols),
+                       [&](std::int64_t begin, std::int64_t end) {
+                         round_through_bf16({matrix.row<float>(begin), matrix.stride, end - begin, matrix.cols},
+                                            data + begin * matrix.cols);
+                       });
   return {data, matrix.cols, transposed};
 }
 
 /// Without fast bf16 products, values rounded to bf16 are multiplied as floats, which gives the same exact products.
-template <class Element, class Round>
-void multiply_rounded(Context& context, const ops::MatMulArguments& arguments, const Round& round,
+void multiply_rounded(Context& context, const ops::MatMulArguments& arguments,
                       core::FunctionRef<void(const Tile& tile)> finish) {
   const tensor::ScratchScope scratch(context.arena());
-  const auto a = rounded<Element>(context, arguments.a, arguments.transpose_a, round);
-  const auto b = rounded<Element>(context, arguments.b, arguments.transpose_b, round);
+  const Operand a = rounded(context, arguments.a, arguments.transpose_a);
+  const Operand b = rounded(context, arguments.b, arguments.transpose_b);
   multiply_operands(context, a, b, arguments, finish);
 }
 
@@ -73,7 +69,7 @@ void multiply_pairs(Context& context, const ops::MatMulArguments& arguments,
   const auto& [a, transpose_a, b, transpose_b, c, accumulate, type] = arguments;
   const std::int64_t k = transpose_a ? a.rows : a.cols;
   const tensor::ScratchScope scratch(context.arena());
-  const DotFactor left(context, transpose_a ? Order::kLeftPaired : Order::kLeftLines, c.rows, k);
+  const DotFactor left(context, transpose_a ? Order::kLeftColumns : Order::kLeftLines, c.rows, k);
   const DotFactor right(context, Order::kRight, c.cols, k);
   const DotPacking packings[] = {{left, a, !transpose_a}, {right, b, transpose_b}};
   pack(context, packings);
@@ -85,7 +81,7 @@ void multiply_pairs(Context& context, const ops::MatMulArguments& arguments,
   });
 }
 
-Operand<float> as_it_is(const Tensor& matrix, bool transposed) {
+Operand as_it_is(const Tensor& matrix, bool transposed) {
   return {matrix.as<float>(), matrix.stride, transposed};
 }
 
@@ -98,15 +94,8 @@ void multiply(Context& context, const ops::MatMulArguments& arguments,
       return multiply_operands(context, as_it_is(arguments.a, arguments.transpose_a),
                                as_it_is(arguments.b, arguments.transpose_b), arguments, finish);
     case tensor::ComputeType::kBF16:
-      switch (bf16_instructions()) {
-        case Bf16Instructions::kPairs:
-          return multiply_pairs(context, arguments, finish);
-        case Bf16Instructions::kTiles:
-          return multiply_rounded<std::uint16_t>(context, arguments, round_to_bf16, finish);
-        case Bf16Instructions::kNone:
-          return multiply_rounded<float>(context, arguments, round_through_bf16, finish);
-      }
-      core::fail(core::ErrorCode::kInternal, "unknown instructions");
+      return has_fast_bf16() ? multiply_pairs(context, arguments, finish)
+                             : multiply_rounded(context, arguments, finish);
     default:
       core::fail(core::ErrorCode::kUnsupported, "matmul: plain matrices are not multiplied in {}",
                  tensor::name_of(arguments.type));

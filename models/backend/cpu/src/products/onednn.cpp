@@ -43,8 +43,8 @@ Layout strided(Element element, Dimension rows, Dimension cols, Dimension row_st
   return {{rows, cols}, element, {row_stride, col_stride}};
 }
 
-dnnl::matmul::primitive_desc describe_matmul(const Layout& source, const Layout& weights, const Layout& destination,
-                                             dnnl::primitive_attr attributes) {
+dnnl::matmul::primitive_desc describe_matmul(const Layout& source, const Layout& weights, const Layout& destination) {
+  dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
 #if DNNL_VERSION_MAJOR >= 3
   return {cpu_engine(), source, weights, destination, attributes};

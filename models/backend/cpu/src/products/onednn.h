@@ -64,7 +64,6 @@ dnnl::stream& thread_stream();
 Layout strided(Element element, Dimension rows, Dimension cols, Dimension row_stride, Dimension col_stride);
 
 /// Describes a matmul whose scratch memory the caller provides.
-dnnl::matmul::primitive_desc describe_matmul(const Layout& source, const Layout& weights, const Layout& destination,
-                                             dnnl::primitive_attr attributes = {});
+dnnl::matmul::primitive_desc describe_matmul(const Layout& source, const Layout& weights, const Layout& destination);
 
 }  // namespace dragoman::backend::cpu::onednn

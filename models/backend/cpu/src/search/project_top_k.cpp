@@ -1,6 +1,6 @@
 #include "shortlist_tokens.h"
 #include "kernels.h"
-#include "packing/packed_weight.h"
+#include "products/finished_product.h"
 #include "top_k.h"
 
 #include <algorithm>
@@ -100,8 +100,8 @@ class Projection {
       multiply_rows(weights, hidden, {nullptr, weights.matrix.outputs()}, pads + p * pad_floats,
                     [&](std::int64_t first, std::int64_t products, const ProductRows& product) {
                       for (std::int64_t r = 0; r < products; ++r)
-                        take_row(begin + first + r, p * width_, weights.matrix.outputs(), product, r,
-                                 states[p * rows + first + r]);
+                        take_row(begin + first + r, {p * width_, weights.matrix.outputs(), bias_from(p * width_)},
+                                 product, r, states[p * rows + first + r]);
                     });
     });
     for (std::int64_t p = 0; p < count; ++p)
@@ -127,8 +127,9 @@ class Projection {
                                                if (tile.col_begin == 0) logits.dequantization = product.dequantization;
                                              });
     if (!shared) return false;
-    context_.executor().for_each(
-        end - begin, [&](std::int64_t r) { take_row(begin + r, first_token, outputs, logits, r, states_[r]); });
+    context_.executor().for_each(end - begin, [&](std::int64_t r) {
+      take_row(begin + r, {first_token, outputs, bias_from(first_token)}, logits, r, states_[r]);
+    });
     return true;
   }
 
@@ -144,12 +145,25 @@ class Projection {
       const FloatRows hidden{arguments_.hidden.row<float>(begin + row), arguments_.hidden.stride, row_end - row,
                              arguments_.hidden.cols};
       const ProductRows logits{tiles_ + tile * tile_floats_, matrix.outputs()};
-      multiply_rows(weights, hidden, logits, pads + tile * pad_floats,
-                    [&](std::int64_t first, std::int64_t count, const ProductRows& product) {
-                      for (std::int64_t r = 0; r < count; ++r)
-                        take_row(begin + row + first + r, first_token, matrix.outputs(), product, r,
-                                 states_[row + first + r]);
-                    });
+      const auto take_rows = [&](std::int64_t first, std::int64_t count, const ProductRows& product,
+                                 const float* bias) {
+        for (std::int64_t r = 0; r < count; ++r)
+          take_row(begin + row + first + r, {first_token, matrix.outputs(), bias}, product, r,
+                   states_[row + first + r]);
+      };
+      if (!matrix.finishes())
+        return multiply_rows(weights, hidden, logits, pads + tile * pad_floats,
+                             [&](std::int64_t first, std::int64_t count, const ProductRows& product) {
+                               take_rows(first, count, product, bias_from(first_token));
+                             });
+      multiply_and_finish(weights, hidden,
+                          {.bias = bias_from(first_token),
+                           .y = logits.data,
+                           .y_stride = logits.stride,
+                           .rows = hidden.rows,
+                           .cols = matrix.outputs()},
+                          pads + tile * pad_floats);
+      take_rows(0, hidden.rows, logits, nullptr);
     });
   }
 
@@ -168,12 +182,25 @@ class Projection {
     return arguments_.noise.empty() || !arguments_.noise[r].drawn ? nullptr : &arguments_.noise[r];
   }
 
-  void take_row(std::int64_t r, std::int64_t first_token, std::int64_t count, const ProductRows& product,
-                std::int64_t row, RowState& state) const {
+  /// Returns the bias of the tokens from `first_token` on; nullptr if there is none.
+  const float* bias_from(std::int64_t first_token) const {
+    return arguments_.bias.empty() ? nullptr : arguments_.bias.as<float>() + first_token;
+  }
+
+  /// The tokens of a panel, and the bias that their products do not yet have.
+  struct PanelTokens {
+    std::int64_t first;
+    std::int64_t count;
+    const float* bias;
+  };
+
+  void take_row(std::int64_t r, const PanelTokens& tokens, const ProductRows& product, std::int64_t row,
+                RowState& state) const {
+    const auto [first_token, count, bias] = tokens;
     float* logits = product.data + row * product.stride;
     take_panel({.logits = logits,
                 .dequantization = product.dequantization.from_row(row),
-                .bias = arguments_.bias.empty() ? nullptr : arguments_.bias.as<float>() + first_token,
+                .bias = bias,
                 .first_token = first_token,
                 .count = count,
                 .shortlist = shortlist_of(arguments_, r),

@@ -20,21 +20,22 @@ HWY_BEFORE_NAMESPACE();
 namespace dragoman::backend::cpu {
 namespace HWY_NAMESPACE {
 
-/// Converts a product to logits. Stores the maxima of parts of the panel in `maxima` and returns their number. It is at
-/// least k if there are enough parts, and not larger than needed for that.
+/// Converts a product to logits, in place. Stores the maxima of parts of the panel in `maxima` and returns their
+/// number. It is at least k if there are enough parts, and not larger than needed for that.
 std::size_t make_logits(const PanelRow& panel, float* maxima) {
   const std::size_t lanes = float_lanes();
   const auto count = static_cast<std::size_t>(panel.count);
   const Floats factor = set(panel.inverse_temperature);
-  const bool tempered = panel.inverse_temperature != 1.0F;
+  const bool tempered = panel.inverse_temperature != 1.0F && panel.edits.empty();
+  const bool changes = tempered || panel.bias != nullptr || panel.dequantization;
   Floats most[4];
   for (Floats& part : most) part = set(-std::numeric_limits<float>::infinity());
   visit_product(panel.dequantization, [&](auto product) HWY_ATTR {
     const auto make = [&](std::size_t i, auto vector) HWY_ATTR {
       Floats logits = product.load(panel.logits, i, vector);
       if (panel.bias != nullptr) logits = hn::Add(logits, vector.load(panel.bias + i));
-      if (tempered && panel.edits.empty()) logits = hn::Mul(logits, factor);
-      vector.store(logits, panel.logits + i);
+      if (tempered) logits = hn::Mul(logits, factor);
+      if (changes) vector.store(logits, panel.logits + i);
       return logits;
     };
     std::size_t i = 0;

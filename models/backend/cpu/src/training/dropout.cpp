@@ -39,12 +39,15 @@ namespace dragoman::backend::cpu {
 
 HWY_EXPORT(dropout_tile);
 
+void drop_tile(const ops::DropoutArguments& arguments, const DropoutMask& mask, const Tile& tile) {
+  HWY_DYNAMIC_DISPATCH(dropout_tile)(arguments, mask, tile);
+}
+
 template <>
 void kernel(Context& context, const ops::DropoutArguments& arguments) {
   const DropoutMask mask(arguments.rate, arguments.random);
-  for_each_tile(context.executor(), arguments.y.rows, arguments.y.cols, [&](const Tile& tile) {
-    HWY_DYNAMIC_DISPATCH(dropout_tile)(arguments, mask, tile);
-  });
+  for_each_tile(context.executor(), arguments.y.rows, arguments.y.cols,
+                [&](const Tile& tile) { drop_tile(arguments, mask, tile); });
 }
 
 }  // namespace dragoman::backend::cpu

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "products/blocks.h"
+
 #include <cstdint>
 
 #include <dragoman/ops/dropout.h>
@@ -21,5 +23,9 @@ struct DropoutMask {
 
   bool active() const noexcept { return threshold != 0; }
 };
+
+/// The part of ops::kDropout that computes a tile of y, which may be x. `mask` is that of the arguments. Runs on the
+/// calling thread.
+void drop_tile(const ops::DropoutArguments& arguments, const DropoutMask& mask, const Tile& tile);
 
 }  // namespace dragoman::backend::cpu

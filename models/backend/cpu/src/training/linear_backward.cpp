@@ -2,6 +2,7 @@
 #include <tuple>
 
 #include "column_sum.h"
+#include "dropout_mask.h"
 #include "products/dot_matmul.h"
 #include "products/gemm.h"
 #include "kernels.h"
@@ -15,26 +16,40 @@
 #include <hwy/highway.h>
 
 #include "simd/activation-inl.h"
+#include "simd/philox-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dragoman::backend::cpu {
 namespace HWY_NAMESPACE {
 
-/// Propagates rows [begin, end) through the activation into `dz`, which has no gaps. If `sums` is not null, adds them
-/// to `sums`.
-void differentiate_rows(const ops::LinearBackwardArguments& arguments, std::int64_t begin, std::int64_t end, float* dz,
-                        float* sums) {
+/// Propagates rows [begin, end) through dropout and activation into `dz`, which has no gaps. If `sums` is not null,
+/// adds them to `sums`.
+void differentiate_rows(const ops::LinearBackwardArguments& arguments, const DropoutMask& mask, std::int64_t begin,
+                        std::int64_t end, float* dz, float* sums) {
   const auto cols = static_cast<std::size_t>(arguments.dy.cols);
+  // A ReLU whose output is above zero was not dropped.
+  const bool draws_mask = mask.active() && arguments.activation != ops::Activation::kRelu;
+  const float scale = mask.scale;
   visit_activation(arguments.activation, [&](auto function) HWY_ATTR {
     for (std::int64_t r = begin; r < end; ++r, dz += cols) {
       const float* dy = arguments.dy.row<float>(r);
       // Each function reads one of z and y and ignores the other.
       const float* y = arguments.y.row<float>(r);
       const float* z = arguments.pre_activation.empty() ? y : arguments.pre_activation.row<float>(r);
-      for_each_vector(cols, [=](std::size_t i, auto vector) HWY_ATTR {
-        const Floats gradient = hn::Mul(vector.load(dy + i), function.slope(vector.load(z + i), vector.load(y + i)));
+      const auto put = [=](std::size_t i, auto vector, Floats factor) HWY_ATTR {
+        const Floats kept = hn::Mul(vector.load(dy + i), factor);
+        const Floats gradient = hn::Mul(kept, function.slope(vector.load(z + i), vector.load(y + i)));
         vector.store(gradient, dz + i);
         if (sums != nullptr) vector.store(hn::Add(vector.load(sums + i), gradient), sums + i);
+      };
+      if (!draws_mask) {
+        for_each_vector(cols, [=](std::size_t i, auto vector) HWY_ATTR { put(i, vector, set(scale)); });
+        continue;
+      }
+      const std::uint64_t first = static_cast<std::uint64_t>(r) * cols;
+      for_each_masked_chunk(mask, first, cols, [&](std::size_t at, std::size_t count, const float* factors) HWY_ATTR {
+        for_each_vector(count,
+                        [=](std::size_t i, auto vector) HWY_ATTR { put(at + i, vector, vector.load(factors + i)); });
       });
     }
   });
@@ -80,9 +95,9 @@ struct Blocks {
 /// receives all rows of dz, unless dz is dy. If `whole` is empty, there is memory for a few rows only.
 class Differentiation {
  public:
-  Differentiation(Context& context, const LinearBackwardArguments& arguments, const Blocks& blocks,
-                  float* whole = nullptr)
-      : arguments_(arguments), blocks_(blocks), whole_(whole) {
+  Differentiation(Context& context, const LinearBackwardArguments& arguments, const DropoutMask& mask,
+                  const Blocks& blocks, float* whole = nullptr)
+      : arguments_(arguments), mask_(mask), blocks_(blocks), whole_(whole) {
     const std::int64_t cols = arguments.dy.cols;
     if (whole == nullptr && arguments.activation != ops::Activation::kNone)
       few_ = floats(context, blocks.count * kDotRows * cols);
@@ -100,7 +115,7 @@ class Differentiation {
       const std::int64_t stop = std::min(end, row + kDotRows);
       if (arguments_.activation != ops::Activation::kNone) {
         float* dz = whole_ != nullptr ? whole_ + row * dy.cols : few_ + block * kDotRows * dy.cols;
-        HWY_DYNAMIC_DISPATCH(differentiate_rows)(arguments_, row, stop, dz, sums);
+        HWY_DYNAMIC_DISPATCH(differentiate_rows)(arguments_, mask_, row, stop, dz, sums);
         use(row, stop - row, dz, dy.cols);
       } else {
         if (sums != nullptr) HWY_DYNAMIC_DISPATCH(add_rows)(dy, row, stop, sums);
@@ -116,6 +131,7 @@ class Differentiation {
 
  private:
   const LinearBackwardArguments& arguments_;
+  const DropoutMask& mask_;
   Blocks blocks_;
   float* whole_;
   float* few_ = nullptr;
@@ -123,7 +139,7 @@ class Differentiation {
 };
 
 /// Computes both products together, from a dz that never exists as a whole.
-void backward_in_pairs(Context& context, const LinearBackwardArguments& arguments) {
+void backward_in_pairs(Context& context, const LinearBackwardArguments& arguments, const DropoutMask& mask) {
   using Order = DotFactor::Order;
   const Tensor& x = arguments.x;
   const Tensor& weight = arguments.weight;
@@ -135,10 +151,10 @@ void backward_in_pairs(Context& context, const LinearBackwardArguments& argument
   };
   const DotFactor dz_lines = factor(!dx.empty(), Order::kLeftLines, rows, weight.rows);
   const DotFactor weight_depths = factor(!dx.empty(), Order::kRight, weight.cols, weight.rows);
-  const DotFactor dz_depths = factor(!dweight.empty(), Order::kLeftPaired, weight.rows, rows);
+  const DotFactor dz_depths = factor(!dweight.empty(), Order::kLeftColumns, weight.rows, rows);
   const DotFactor x_depths = factor(!dweight.empty(), Order::kRight, weight.cols, rows);
   const Blocks blocks(rows);
-  const Differentiation differentiation(context, arguments, blocks);
+  const Differentiation differentiation(context, arguments, mask, blocks);
   const std::int64_t weight_rows = dot_rows_per_block(weight.cols);
   const std::int64_t weight_blocks = dx.empty() ? 0 : (weight.rows + weight_rows - 1) / weight_rows;
   context.executor().for_each(blocks.count + weight_blocks, [&](std::int64_t block) {
@@ -166,7 +182,7 @@ void backward_in_pairs(Context& context, const LinearBackwardArguments& argument
 }
 
 /// Computes one product after the other.
-void backward_in_turn(Context& context, const LinearBackwardArguments& arguments) {
+void backward_in_turn(Context& context, const LinearBackwardArguments& arguments, const DropoutMask& mask) {
   const auto& [dx, dweight] = std::tie(arguments.dx, arguments.dweight);
   Tensor dz = arguments.dy;
   float* whole = nullptr;
@@ -176,7 +192,7 @@ void backward_in_turn(Context& context, const LinearBackwardArguments& arguments
   }
   if (whole != nullptr || !arguments.dbias.value.empty()) {
     const Blocks blocks(dz.rows);
-    const Differentiation differentiation(context, arguments, blocks, whole);
+    const Differentiation differentiation(context, arguments, mask, blocks, whole);
     context.executor().for_each(blocks.count, [&](std::int64_t block) {
       differentiation.for_each(block, [](std::int64_t, std::int64_t, const float*, std::int64_t) {});
     });
@@ -189,15 +205,24 @@ void backward_in_turn(Context& context, const LinearBackwardArguments& arguments
     multiply(context, {dz, true, arguments.x, false, dweight.value, dweight.accumulate, arguments.type}, nothing_more);
 }
 
+void backward(Context& context, const LinearBackwardArguments& arguments, const DropoutMask& mask) {
+  const tensor::ScratchScope scratch(context.arena());
+  if (arguments.type == tensor::ComputeType::kBF16 && has_fast_bf16())
+    backward_in_pairs(context, arguments, mask);
+  else
+    backward_in_turn(context, arguments, mask);
+}
+
 }  // namespace
 
 template <>
 void kernel(Context& context, const LinearBackwardArguments& arguments) {
-  const tensor::ScratchScope scratch(context.arena());
-  if (arguments.type == tensor::ComputeType::kBF16 && bf16_instructions() == Bf16Instructions::kPairs)
-    backward_in_pairs(context, arguments);
-  else
-    backward_in_turn(context, arguments);
+  backward(context, arguments, {0, {}});
+}
+
+template <>
+void kernel(Context& context, const ops::DroppedLinearBackwardArguments& arguments) {
+  backward(context, arguments.linear, {arguments.rate, arguments.random});
 }
 
 }  // namespace dragoman::backend::cpu

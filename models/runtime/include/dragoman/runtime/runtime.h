@@ -53,9 +53,6 @@ class Runtime {
   tensor::ComputeType inference_type(tensor::Device device, tensor::ComputeChoice choice) const {
     return backend(device).inference_type(choice);
   }
-  /// Describes the type that ComputeChoice::kAuto selects for inference and the reason for it, for logs: "compute int8
-  /// (AVX-512 VNNI yes, ...)".
-  std::string describe_automatic_compute(tensor::Device device) const;
   /// See Backend::training_type().
   tensor::ComputeType training_type(tensor::Device device, tensor::ComputeChoice choice) const {
     return backend(device).training_type(choice);

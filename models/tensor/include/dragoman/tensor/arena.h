@@ -34,6 +34,9 @@ class DeviceMemory {
   virtual void* allocate(std::size_t bytes) = 0;
   /// Releases memory that allocate() returned for the same number of bytes.
   virtual void deallocate(void* data, std::size_t bytes) noexcept = 0;
+  /// Replaces memory that allocate() returned for `bytes` by memory of `larger` bytes that begins with the same
+  /// contents. Throws like allocate(), and then the old memory stays. Host memory moves large blocks without a copy.
+  virtual void* enlarge(void* data, std::size_t bytes, std::size_t larger);
 
   /// Returns true if the host may read and write this memory directly.
   virtual bool host_readable() const noexcept { return true; }
@@ -155,6 +158,9 @@ class Buffer {
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
   ~Buffer();
+  /// Makes the buffer larger and keeps its contents; its address changes. Throws like DeviceMemory::allocate(), and
+  /// then nothing has changed. The buffer must not be empty.
+  void enlarge(std::size_t bytes);
   void* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return bytes_; }
   /// The memory that the buffer came from. The buffer must not be empty.

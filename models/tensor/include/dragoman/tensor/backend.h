@@ -39,11 +39,13 @@ struct PreferredLoad {
   std::uint64_t state_bytes = 0;    ///< bytes of keys and values that each thread holds
 };
 
-/// The total time of all launches of one kernel.
+/// The total time of all launches of one kernel. Backends that count the work of kernels tell it, too (ops/work.h).
 struct KernelTime {
   std::string kernel;
   std::uint64_t launches = 0;
-  double seconds = 0;  ///< device time, summed over all launches
+  double seconds = 0;   ///< device time, summed over all launches
+  double products = 0;  ///< multiplications whose results are added up; 0: not counted
+  double bytes = 0;     ///< of operands and results; 0: not counted
 };
 
 /// One kind of device: its kernels, the memory of each device, and their float type. The CPU and the reference backend
@@ -106,8 +108,9 @@ class Backend {
   /// Returns the multiple that the row counts of training batches should be padded to, so that different batches have
   /// equal shapes. 1 means no padding, for devices that do not record steps.
   virtual std::int64_t row_bucket() const { return 1; }
-  /// The preferred load of device `number`, which must be below device_count(), under the current configuration.
-  virtual PreferredLoad preferred_load(int number) const;
+  /// The preferred load of device `number`, which must be below device_count(), under the current configuration, for
+  /// models whose weights are packed for `type`.
+  virtual PreferredLoad preferred_load(int number, ComputeType type) const;
   /// Returns the recorder for the steps of `context`; nullptr if devices of this kind do not record steps.
   virtual std::unique_ptr<StepRecorder> make_recorder(Context& context) const;
 

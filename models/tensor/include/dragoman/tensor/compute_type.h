@@ -20,13 +20,18 @@ inline constexpr std::array<std::pair<std::string_view, ComputeChoice>, 5> kComp
      {"fp16", ComputeChoice::kF16},
      {"int8", ComputeChoice::kI8},
      {"auto", ComputeChoice::kAuto}}};
-/// The value of translation options that selects the compute type of the model folder.
+/// The value of options of a model that selects the compute type of its folder, or fp32.
 inline constexpr std::string_view kStoredCompute = "stored";
 
 /// The help text of options that accept every choice.
 inline constexpr std::string_view kComputeHelp =
     "number type of matrix products: fp32, bf16, fp16 (on a GPU), int8, or auto: int8 where it is the fastest, which "
     "changes some translations a little, otherwise fp32";
+/// The help text of options that also accept kStoredCompute.
+inline constexpr std::string_view kModelComputeHelp =
+    "number type of matrix products: fp32, bf16, fp16 (on a GPU), int8, stored: the type that the model folder "
+    "specifies, or fp32 if it specifies none; or auto: as stored, but int8 instead of fp32 where it is the fastest, "
+    "which changes some translations a little";
 
 /// Returns the name of the choice in kComputeChoices.
 std::string_view name_of(ComputeChoice choice);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <dragoman/tensor/backend.h>
 #include <dragoman/tensor/compute_type.h>
 #include <dragoman/tensor/kernel_table.h>
 
@@ -14,6 +15,12 @@ namespace dragoman::backend::cpu {
 /// scratch memory from context.arena(). They may run in any number of contexts concurrently.
 void install_kernels(tensor::KernelTable& table);
 
+/// Replaces these kernels by ones that measure the time and the work of each call.
+void install_timed_kernels(tensor::KernelTable& table);
+/// Returns the sums over all calls of timed kernels in this process, by descending time. The time is that of the
+/// calling thread; with an executor of several threads, others compute meanwhile. Thread-safe.
+std::vector<tensor::KernelTime> kernel_times();
+
 /// Returns the type for inference. kI8 selects int8 with narrow activations (kI8Narrow) unless oneDNN adds byte
 /// products in 32 bits (VNNI, AMX). `auto` is int8 with VNNI or AMX, and with AVX2 without AVX-512. Otherwise it is
 /// fp32.
@@ -21,6 +28,10 @@ tensor::ComputeType inference_type(tensor::ComputeChoice choice);
 /// Returns the type for training: fp32 or bf16. `auto` is bf16 where its products are faster: with AMX, and with
 /// AVX512_BF16 on AMD processors. Error{kUnsupported} for int8.
 tensor::ComputeType training_type(tensor::ComputeChoice choice);
+
+/// Returns the load that suits this processor: fewer hypotheses in flight for int8 with AMX, where weights cost little,
+/// and the rows of a step should stay in the caches.
+tensor::PreferredLoad preferred_load(tensor::ComputeType type);
 
 /// The instructions that kernels may use. At one level, results have the same bits on every run and for any thread
 /// count. Results of different levels differ by rounding.

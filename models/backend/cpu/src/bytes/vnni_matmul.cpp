@@ -46,11 +46,6 @@ Block block_of(const ByteShape& shape, const void* packed, std::int64_t number) 
           rounded_up(outputs) / kVectorOutputs};
 }
 
-/// Returns the first value of an output in its block.
-std::int8_t* numbers_of(const ByteShape& shape, const void* packed, std::int64_t output) {
-  return block_of(shape, packed, output / kBlockOutputs).numbers + output % kBlockOutputs * kGroupInputs;
-}
-
 /// A part of a product.
 struct Piece {
   const std::uint8_t* x;
@@ -128,24 +123,10 @@ constexpr std::array<MultiplyPiece, kMaxRows> kernels_by_rows(std::integer_seque
 constexpr std::array kMultiplyPiece = {kernels_by_rows<1>(std::make_integer_sequence<int, kMaxRows>()),
                                        kernels_by_rows<2>(std::make_integer_sequence<int, kMaxRows>())};
 
-class VnniMatmul final : public ByteMatmul {
+class VnniMatmul final : public GroupedByteMatmul {
  public:
   std::size_t bytes(const ByteShape& shape) const override {
     return static_cast<std::size_t>(rounded_up(shape.outputs) * shape.inputs);
-  }
-
-  void pack(const ByteShape& shape, const std::int8_t* weight, std::int64_t stride, void* packed) const override {
-    pack_zeros(shape, packed);
-    for (std::int64_t output = 0; output < shape.outputs; ++output)
-      spread(weight + output * stride, kGroupInputs, shape, packed, output);
-  }
-
-  void pack_zeros(const ByteShape& shape, void* packed) const override { std::memset(packed, 0, bytes(shape)); }
-
-  void copy(const ByteShape& from_shape, const void* from, std::int64_t output, const ByteShape& to_shape, void* to,
-            std::int64_t to_output) const override {
-    const Block block = block_of(from_shape, from, output / kBlockOutputs);
-    spread(numbers_of(from_shape, from, output), block.group_bytes(), to_shape, to, to_output);
   }
 
   void multiply(const ByteShape& shape, const void* packed, const OutputRange& part, const std::uint8_t* x,
@@ -161,16 +142,14 @@ class VnniMatmul final : public ByteMatmul {
     }
   }
 
- private:
-  /// `numbers` has four values of each group; groups are `stride` apart.
-  static void spread(const std::int8_t* numbers, std::int64_t stride, const ByteShape& shape, void* packed,
-                     std::int64_t output) {
-    const std::int64_t step = block_of(shape, packed, output / kBlockOutputs).group_bytes();
-    std::int8_t* to = numbers_of(shape, packed, output);
-    for (std::int64_t group = 0; group < shape.inputs / kGroupInputs; ++group)
-      std::memcpy(to + group * step, numbers + group * stride, kGroupInputs);
+ protected:
+  Groups groups_of(const ByteShape& shape, const void* packed, std::int64_t output) const override {
+    const Block block = block_of(shape, packed, output / kBlockOutputs);
+    const std::int64_t step = block.group_bytes();
+    return {block.numbers + output % kBlockOutputs * kGroupInputs, step, kRunGroups * step};
   }
 
+ private:
   struct Rows {
     const std::uint8_t* x;
     std::int64_t count;
