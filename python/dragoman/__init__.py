@@ -11,6 +11,7 @@ replacements for ctranslate2, sentencepiece, tokenizers, sacrebleu, youtokentome
 
 import atexit as _atexit
 import os as _os
+import weakref as _weakref
 
 from . import _core
 from ._evaluate import MetricScore, SystemComparison, compare_systems, evaluate
@@ -83,7 +84,10 @@ __all__ = [
     "__version__",
 ]
 
-# Worker threads call Python, so they must be done before the interpreter is; and they do not survive a fork.
+# Worker threads call Python, so they must be done before the interpreter is; and they do not survive a fork. They read
+# temporary folders, too, which finalizers remove. Functions at the exit run last to first, and the first finalizer
+# registers theirs: one that does nothing puts all of them behind the threads.
+_weakref.finalize(_core.Model, lambda: None)
 _atexit.register(_core.at_exit)
 if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(after_in_child=_core.after_fork)

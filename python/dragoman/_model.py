@@ -26,7 +26,8 @@ class Model:
     device
         "cpu", "cuda", "cuda:1" or "auto".
     compute
-        The number type of matrix products: "fp32", "bf16", "fp16", "int8", "auto", or "stored" for the model's own.
+        The number type of matrix products: "fp32", "bf16", "fp16" or "int8"; "stored" for the model's own, or fp32;
+        "auto" for the model's own, or the fastest of the device.
     allow_non_finite
         Whether weights may be NaN or infinite. For research.
     latency

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from pathlib import Path
 from typing import Any, Iterable, Iterator, NamedTuple, Sequence, Union, overload
 
@@ -24,6 +23,7 @@ from ._options import (
     several,
     to_json,
 )
+from ._temporary import temporary_folder
 from .errors import UnsupportedError
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -320,8 +320,8 @@ def _files_of(data: PathLike | Iterable[PathLike], texts: Iterable[str] | None) 
         files = [data] if isinstance(data, (str, os.PathLike)) else list(data)
         yield [Path(file) for file in files]
         return
-    with tempfile.TemporaryDirectory(prefix="dragoman-") as folder:
-        path = Path(folder) / "texts"
+    with temporary_folder() as folder:
+        path = folder / "texts"
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             for text in several(texts, "texts") if isinstance(texts, (str, bytes)) else texts:
                 file.write(text)

@@ -243,6 +243,7 @@ void add_model(nb::module_& module) {
     const nb::gil_scoped_release released;
     unfinished().close();
   });
+  module.def("is_ending", [] { return unfinished().closed(); });
 }
 
 }  // namespace dragoman::python

@@ -28,8 +28,15 @@ class WithThreads {
     if (!object_) return;
     if (CallbackScope::is_open()) {
       // This may be a thread of the object, which cannot wait for itself.
-      std::thread([object = std::move(object_),
-                   registered = std::make_unique<UnfinishedGuard>(std::stop_source())]() mutable {
+      std::unique_ptr<UnfinishedGuard> registered;
+      try {
+        registered = std::make_unique<UnfinishedGuard>(std::stop_source());
+      } catch (const core::Error&) {
+        // The interpreter is ending, and the process with it.
+        [[maybe_unused]] const T* left = object_.release();
+        return;
+      }
+      std::thread([object = std::move(object_), registered = std::move(registered)]() mutable {
         object.reset();
       }).detach();
       return;

@@ -52,6 +52,48 @@ time.sleep(0.7)
     )
 
 
+def test_temporary_folders_stay_until_calls_have_ended():
+    run(
+        """
+import tempfile, weakref
+first = tempfile.TemporaryDirectory()
+weakref.finalize(first, time.sleep, 1.5)  # runs before the folder of `first` goes, and after younger folders have gone
+started = threading.Event()
+def texts():
+    yield TEXT
+    started.set()
+    time.sleep(0.5)
+    yield TEXT
+def learn():
+    try: dragoman.learn_bpe(texts=texts(), vocab_size=300, log=lambda *said: None)
+    except dragoman.InterruptedCallError: pass
+threading.Thread(target=learn, daemon=True).start()
+assert started.wait(30)
+"""
+    )
+
+
+def test_a_temporary_folder_that_has_gone_at_the_end_is_an_interruption():
+    run(
+        """
+import shutil
+from dragoman._temporary import temporary_folder
+def lose(folder):
+    shutil.rmtree(folder)
+    open(folder / "texts")
+try:
+    with temporary_folder() as folder: lose(folder)
+    sys.exit("no error")
+except FileNotFoundError: pass
+dragoman._core.at_exit()
+try:
+    with temporary_folder() as folder: lose(folder)
+    sys.exit("no error")
+except dragoman.InterruptedCallError: pass
+"""
+    )
+
+
 def test_the_last_reference_may_go_in_a_thread_of_the_model():
     run(
         """
@@ -63,6 +105,20 @@ assert done.wait(30)
 other = [dragoman.Translator(MODEL)]
 future = other[0].submit(TEXT, on_partial=lambda text: other.clear())
 print(future.result(30)[0].text)
+"""
+    )
+
+
+def test_the_interpreter_ends_while_a_text_outlives_its_translator():
+    for number in range(3):
+        run("dragoman.Translator(dragoman.Model(MODEL)).submit(TEXT * 3)")
+    run(
+        """
+import itertools
+def first():
+    t = dragoman.Translator(MODEL)
+    return list(itertools.islice(t.translate_iterable([TEXT] * 500), 1))
+first()
 """
     )
 

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -107,6 +108,62 @@ def test_counts_are_those_of_the_program(session, corpus, program, tmp_path):
     assert (tmp_path / "ours.json").read_bytes() == (tmp_path / "theirs.json").read_bytes()
 
 
+def stage_tasks(session, job):
+    """Runs a job, and returns how many tasks each of its stages has."""
+    context = session.sparkContext
+    group = f"job {time.monotonic_ns()}"
+    context.setJobGroup(group, group)
+    try:
+        job()
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)
+    tracker = context.statusTracker()
+    jobs = [tracker.getJobInfo(number) for number in sorted(tracker.getJobIdsForGroup(group))]
+    stages = sorted({stage for each in jobs for stage in each.stageIds})
+    return [tracker.getStageInfo(stage).numTasks for stage in stages if tracker.getStageInfo(stage)]
+
+
+@needs_spark
+def test_counting_joins_partitions(session, corpus):
+    frame = dragoman_spark.read_lines(session, corpus)
+    size = sum(file.stat().st_size for file in corpus.iterdir())
+    parts = frame.rdd.getNumPartitions()
+    assert parts > 4
+
+    def counted(texts, **options):
+        rows = []
+        tasks = stage_tasks(session, lambda: rows.extend(dragoman_spark.count_words(texts, **options).collect()))
+        return tasks[0], sorted((bytes(row.word), row["count"]) for row in rows)
+
+    cores, expected = counted(frame)
+    assert cores == session.sparkContext.defaultParallelism == 2  # 2 GB are more than the text, so one for each core
+    assert counted(frame, partition_bytes=size // 3) == (4, expected)
+    assert counted(frame, partition_bytes=1) == counted(frame, partition_bytes=None) == (parts, expected)
+    # A cast and a column that Spark takes to be large do not change the bytes of the files.
+    wider = frame.select(frame.text.cast("binary").alias("text"), frame.text.alias("more"))
+    assert counted(wider, partition_bytes=size // 3) == (4, expected)
+    unknown = session.sparkContext.parallelize([("a",)] * 10, 5).toDF("text string")  # Spark does not know its size
+    assert counted(unknown) == (5, [(b"a", 10)])
+    with pytest.raises(ValueError, match="partition_bytes is 0; it must be at least 1"):
+        dragoman_spark.count_words(frame, partition_bytes=0)
+
+
+@needs_spark
+def test_rare_words_are_dropped_after_the_counts_are_added(session, corpus, program, tmp_path):
+    parts = [dragoman_spark.count_words(dragoman_spark.read_lines(session, corpus / name)) for name in ("a.de", "b.de")]
+    counts = parts[0].union(parts[1])
+    program("count-words", corpus / "a.de", corpus / "b.de", "--min-count", 3, "-o", tmp_path / "theirs")
+    dragoman_spark.save_counts(counts, tmp_path / "ours", min_count=3)
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
+    assert min(int(line.split(b"\t")[0]) for line in (tmp_path / "ours").read_bytes().splitlines()) == 3
+    size = ("--vocab-size", 500)
+    program("learn-bpe", "--counts", tmp_path / "theirs", "-o", tmp_path / "theirs.json", *size)
+    dragoman_spark.learn_bpe(counts, min_count=3, vocab_size=500).save(tmp_path / "ours.json")
+    assert (tmp_path / "ours.json").read_bytes() == (tmp_path / "theirs.json").read_bytes()
+    program("learn-bpe", corpus / "a.de", corpus / "b.de", "--min-word-count", 3, "-o", tmp_path / "whole.json", *size)
+    assert (tmp_path / "whole.json").read_bytes() == (tmp_path / "theirs.json").read_bytes()
+
+
 @needs_spark
 def test_counting_without_text_and_with_a_failure(session):
     texts = session.createDataFrame([(None,), ("a  b",), ("a\nb",)], "text string").repartition(5)
@@ -133,7 +190,7 @@ def test_tokens_are_those_of_the_program(session, corpus, whole, program, tokeni
 
 @needs_spark
 def test_translations_are_those_of_the_program(session, corpus, whole, program, tmp_path):
-    program("translate", "--model", MODEL, "--beam-size", 2, whole, "-o", tmp_path / "theirs")
+    program("translate", "--model", MODEL, "--compute", "stored", "--beam-size", 2, whole, "-o", tmp_path / "theirs")
     frame = dragoman_spark.read_lines(session, corpus)
     progress = dragoman_spark.Progress(session)
     made = dragoman_spark.translate(frame, MODEL, beam_size=2, queued=30, progress=progress)
@@ -232,4 +289,4 @@ def test_without_pyspark_the_error_names_the_remedy():
         "except dragoman.UnsupportedError as error: print(error)"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert "pip install 'pyspark>=4' pyarrow" in said.stdout, said.stderr
+    assert "pip install 'pyspark[sql]>=4'" in said.stdout, said.stderr

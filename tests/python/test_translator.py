@@ -22,7 +22,7 @@ SENTENCE = "Ein Hund läuft im Schnee."
 
 def test_translations_are_those_of_the_program(translator, program, german):
     lines = german[:64]
-    expected = program("translate", "--model", MODEL, text="\n".join(lines) + "\n").splitlines()
+    expected = program("translate", "--model", MODEL, "--compute", "stored", text="\n".join(lines) + "\n").splitlines()
     assert translator.translate(lines) == expected
     assert list(translator.translate_iterable(iter(lines), queued=7)) == expected
     assert [future.result()[0].text for future in [translator.submit(line) for line in lines]] == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import tempfile
@@ -12,15 +13,19 @@ from typing import TYPE_CHECKING, Iterator
 from typing_extensions import Unpack
 
 from .._options import LearnBpeOptions, LogFunction, ProgressFunction
+from .._temporary import temporary_folder
 from .._tokenizer import PathLike, Tokenizer
 from .._tokenizer import learn_bpe as learn_bpe_here
-from ._program import program, require_success
-from ._session import Progress, map_batches, require_columns, require_spark, task_threads
+from ._lines import require_plain_file
+from ._program import program, require_options, require_success
+from ._session import Progress, column_named, map_batches, require_columns, require_spark, require_texts, task_threads
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+#: What a task reads by default: docs/guides/spark.md has the curve of distinct words that it was chosen by.
+PARTITION_BYTES = 2 << 30
 
 
 def count_words(
@@ -30,12 +35,17 @@ def count_words(
     invalid_utf8: str = "keep",
     memory: str | None = None,
     threads: int = 0,
+    partition_bytes: int | None = PARTITION_BYTES,
     progress: Progress | None = None,
 ) -> DataFrame:
     """Return how often each word occurs, as `dragoman count-words` counts: columns `word` (bytes) and `count`.
 
     Each task counts its partition with the program, and Spark adds the counts. Counts can be merged: join frames with
     `union`, and `learn_bpe` and `save_counts` add the counts of a word.
+
+    A task sends each of its distinct words once, so large partitions shuffle less. The partitions of the frame are
+    therefore joined, without a shuffle, to partitions of about `partition_bytes`, but not to fewer than the cluster has
+    cores when the function is called (`spark.default.parallelism`).
 
     Parameters
     ----------
@@ -49,27 +59,60 @@ def count_words(
         A limit for each task, such as "2GB"; data beyond it goes to temporary files.
     threads
         Threads of each task. By default the cores of a task (`spark.task.cpus`). The result does not depend on it.
+    partition_bytes
+        The bytes that a task reads, in the files of the frame: compressed files count with their compressed size. None
+        keeps the partitions of the frame, as it does where Spark does not know its size.
     progress
         Counts lines and seconds.
     """
     require_spark()
-    require_columns(frame, column)
-    texts = frame.select(frame[column].cast("binary").alias("text"))
+    require_texts(frame, column)
+    options = ["--invalid-utf8", invalid_utf8, *(["--memory", memory] if memory else [])]
+    require_options("count-words", "-", *options)
+    texts = frame.select(column_named(column).cast("binary").alias("text"))
+    if partition_bytes is not None:
+        texts = texts.coalesce(_partitions(frame, partition_bytes))
     counted = map_batches(
         texts,
         _count_batches,
         "word binary, count bigint",
-        options=["--invalid-utf8", invalid_utf8, *(["--memory", memory] if memory else [])],
+        options=options,
         threads=threads,
         progress=progress,
     )
     return _added(counted)
 
 
-def _added(counts: DataFrame) -> DataFrame:
+def _require_counts(counts: DataFrame) -> None:
+    """Raise the error about the columns unless these are counts."""
+    from pyspark.sql.types import IntegralType
+
+    require_texts(counts, "word")
+    require_columns(counts, "count")
+    kind = counts.schema["count"].dataType
+    if not isinstance(kind, IntegralType):
+        raise ValueError(f"the column 'count' is of type {kind.simpleString()}; it must be bigint")
+
+
+def _partitions(frame: DataFrame, partition_bytes: int) -> int:
+    """Return the number of partitions of that size, at least the cores of the cluster. An unknown size gives the most."""
+    if partition_bytes < 1:
+        raise ValueError(f"partition_bytes is {partition_bytes}; it must be at least 1, or None")
+    # The files' bytes. The size of the plan itself is a guess that casts and generated columns multiply.
+    leaves = frame._jdf.queryExecution().optimizedPlan().collectLeaves().iterator()
+    size = 0
+    while leaves.hasNext():
+        size += int(leaves.next().stats().sizeInBytes())
+    cores: int = frame.sparkSession.sparkContext.defaultParallelism
+    return min(max(cores, -(-size // partition_bytes)), 2**31 - 1)
+
+
+def _added(counts: DataFrame, min_count: int = 1) -> DataFrame:
+    """Return the counts of whole words. Rare ones are dropped here, since a word may be rare in each part alone."""
     from pyspark.sql import functions as F
 
-    return counts.groupBy("word").agg(F.sum("count").alias("count"))
+    added = counts.groupBy("word").agg(F.sum("count").alias("count"))
+    return added.where(F.col("count") >= min_count) if min_count > 1 else added
 
 
 def _count_batches(
@@ -90,7 +133,8 @@ def _count_batches(
                     counting.stdin.write(_joined(batch.column(0)))
                 counting.stdin.close()
             except BrokenPipeError:
-                pass  # its message says why
+                with contextlib.suppress(BrokenPipeError):  # its message says why
+                    counting.stdin.close()
             while found := counting.stdout.readlines(1 << 20):
                 pairs = [line[:-1].split(b"\t", 1) for line in found]  # a word may contain tabs
                 counts = pa.array([int(count) for count, _ in pairs], pa.int64())
@@ -113,7 +157,7 @@ def _joined(texts: pa.Array) -> bytes:
     return joined + b"\n"
 
 
-def save_counts(counts: DataFrame, file: PathLike) -> None:
+def save_counts(counts: DataFrame, file: PathLike, *, min_count: int = 1) -> None:
     """Write counts to a file on the driver's machine, with the bytes of `dragoman count-words` on the whole text.
 
     Parameters
@@ -123,21 +167,33 @@ def save_counts(counts: DataFrame, file: PathLike) -> None:
     file
         The file; `dragoman learn-bpe --counts` and `dragoman count-words --counts` read it. It appears when it is
         complete.
+    min_count
+        Words that occur less often in the whole text are left out, before they reach the driver.
     """
     require_spark()
-    require_columns(counts, "word", "count")
-    _write(_added(counts).orderBy("word"), Path(file))
+    _require_counts(counts)
+    if Path(file).is_dir():
+        raise IsADirectoryError(f"{file} is a folder; save_counts() writes a file")
+    require_plain_file(os.fspath(file))
+    _write(_added(counts, min_count).orderBy("word"), Path(file))
 
 
 def _write(counts: DataFrame, file: Path) -> None:
-    chunks = map_batches(counts.select("word", "count"), _format_batches, "lines binary")
+    counts = counts.selectExpr("cast(word as binary) word", "cast(count as bigint) count")
+    chunks = map_batches(counts, _format_batches, "lines binary")
     partial = file.with_name(file.name + ".partial")
-    with open(partial, "wb") as output:
-        for row in chunks.toLocalIterator(prefetchPartitions=True):
-            output.write(row.lines)
-        output.flush()
-        os.fsync(output.fileno())
-    partial.replace(file)
+    try:
+        with open(partial, "wb") as output:
+            for row in chunks.toLocalIterator(prefetchPartitions=True):
+                output.write(row.lines)
+            output.flush()
+            os.fsync(output.fileno())
+        partial.replace(file)
+    except BaseException as error:
+        partial.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = os.fspath(partial)  # a full disk names no file
+        raise
 
 
 def _format_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -153,6 +209,7 @@ def _format_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatc
 def learn_bpe(
     counts: DataFrame,
     *,
+    min_count: int = 1,
     progress: ProgressFunction | bool | None = None,
     log: LogFunction | None = None,
     **options: Unpack[LearnBpeOptions],
@@ -163,8 +220,10 @@ def learn_bpe(
     ----------
     counts
         The counts of `count_words`, or a union of several. They cross to a temporary file of the driver, and learning
-        keeps them in its memory unless `memory` limits it. `counts.where("count > 1")` drops rare words before they
-        reach the driver.
+        keeps them in its memory unless `memory` limits it.
+    min_count
+        Words that occur less often in the whole text do not reach the driver, as with `dragoman count-words --min-count`.
+        The option `min_word_count` drops words on the driver, after normalisation and lower-casing.
     progress, log, **options
         Those of `dragoman.learn_bpe`.
 
@@ -174,8 +233,11 @@ def learn_bpe(
     >>> tokenizer.save("tokenizer.json")  # doctest: +SKIP
     """
     require_spark()
-    require_columns(counts, "word", "count")
-    with tempfile.TemporaryDirectory(prefix="dragoman-") as folder:
-        file = Path(folder) / "counts"
-        _write(counts, file)
+    _require_counts(counts)
+    with temporary_folder() as folder:
+        file = folder / "counts"
+        # The errors about options come before the count, which may take hours.
+        file.write_text("1000000000\ta\n")
+        learn_bpe_here(counts=file, log=lambda *said: None, **options)
+        _write(_added(counts, min_count) if min_count > 1 else counts, file)
         return learn_bpe_here(counts=file, progress=progress, log=log, **options)

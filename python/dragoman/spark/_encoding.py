@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Iterator, Literal, Union
 
 from .._tokenizer import PathLike, Tokenizer
 from ._models import Place, open_tokenizer
-from ._session import Progress, append_columns, require_columns, require_spark, task_threads, with_columns
+from ._session import Progress, append_columns, require_spark, require_texts, task_threads, with_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,7 +49,7 @@ def encode(
         Counts lines, tokens and seconds.
     """
     require_spark()
-    require_columns(frame, column)
+    require_texts(frame, column)
     for name, value, choices in (("format", format, ("ids", "pieces")), ("mode", mode, ("exact", "greedy"))):
         if value not in choices:
             raise ValueError(f"{name} is {value!r}; it must be {' or '.join(choices)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import socket
 import tarfile
 import tempfile
@@ -70,6 +71,10 @@ def add_model(session: SparkSession, folder: PathLike, name: str | None = None) 
     if not model.is_dir():
         raise MissingFileError(f"{model} is no folder; add_model() needs a model folder")
     name = name or model.name
+    if not re.fullmatch(r"[\w.-]+", name, re.ASCII) or name.startswith("."):
+        raise ValueError(
+            f"the name {name!r} must consist of letters, digits, '_', '-' and '.', and not begin with '.'; pass another name"
+        )
     # Executors fetch it at any time of the job, so it stays in the folder that Spark deletes in the end.
     packed = os.path.join(tempfile.mkdtemp(dir=SparkFiles.getRootDirectory()), f"{name}.tar")
     # Spark refuses an entry for the folder itself, and links out of it.
@@ -80,14 +85,31 @@ def add_model(session: SparkSession, folder: PathLike, name: str | None = None) 
     return name
 
 
+def open_model(place: Place, threads: int, device: str, compute: str) -> Model:
+    """Return the model of this process; it is opened again after its files have changed."""
+    path = place.find()
+    return _open_model(path, _state(path), threads, device, compute)
+
+
+def open_tokenizer(place: Place) -> Tokenizer:
+    """Return the tokenizer of this process; it is opened again after its file has changed."""
+    path = place.find()
+    return _open_tokenizer(path, _state(path))
+
+
+def _state(path: Path) -> tuple[tuple[str, int, int, int], ...]:
+    """Return what changes with the content of a file or folder."""
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    status = [(str(file), file.stat()) for file in files if file.is_file()]
+    return tuple((file, each.st_ino, each.st_size, each.st_mtime_ns) for file, each in status)
+
+
 # A Python worker of Spark runs task after task. It keeps the last model, and another one for chains of two.
 @functools.lru_cache(maxsize=2)
-def open_model(place: Place, threads: int, device: str, compute: str) -> Model:
-    """Return the model of this process."""
-    return Model(place.find(), threads=threads, device=device, compute=compute)
+def _open_model(path: Path, state: object, threads: int, device: str, compute: str) -> Model:
+    return Model(path, threads=threads, device=device, compute=compute)
 
 
 @functools.lru_cache(maxsize=2)
-def open_tokenizer(place: Place) -> Tokenizer:
-    """Return the tokenizer of this process."""
-    return Tokenizer(place.find())
+def _open_tokenizer(path: Path, state: object) -> Tokenizer:
+    return Tokenizer(path)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Literal
 from typing_extensions import TypedDict, Unpack
 
 from ._program import program, require_success
-from ._session import lines_of, map_batches, require_columns, require_spark
+from ._session import lines_of, map_batches, require_spark, require_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,7 +72,7 @@ def prepare(
     >>> pairs = prepare(frame, source_script="Latin", target_script="Latin", max_ratio=3)  # doctest: +SKIP
     """
     require_spark()
-    require_columns(frame, source, target)
+    require_texts(frame, source, target)
     if duplicates not in _KEYS:
         raise ValueError(f"duplicates is {duplicates!r}; it must be one of {', '.join(_KEYS)}")
     for name in filters:
@@ -83,8 +83,10 @@ def prepare(
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
+    options = _flags(dict(filters))
+    _filtered([("a", "b")], options)  # an error of an option comes before a job starts
     numbered = frame.withColumn(_LINE, F.monotonically_increasing_id())
-    kept = map_batches(numbered, _prepare_batches, numbered.schema, pair=(source, target), options=_flags(dict(filters)))
+    kept = map_batches(numbered, _prepare_batches, numbered.schema, pair=(source, target), options=options)
     keys = [{"source": source, "target": target}[key] for key in _KEYS[duplicates]]
     if keys:
         rank = F.row_number().over(Window.partitionBy(*keys).orderBy(_LINE))
@@ -95,7 +97,7 @@ def prepare(
 def _flags(options: dict[str, Any]) -> list[str]:
     flags = []
     for name, value in options.items():
-        if value is not False:
+        if value is not False and value is not None:
             flags += ["--" + name.replace("_", "-"), *([] if value is True else [str(value)])]
     return flags
 
@@ -103,27 +105,37 @@ def _flags(options: dict[str, Any]) -> list[str]:
 def _prepare_batches(
     batches: Iterator[pa.RecordBatch], *, pair: tuple[str, str], options: list[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Filter a partition with the program, which gets a batch as JSON lines and reports the lines that it rejects."""
+    """Filter a partition batch by batch."""
     import pyarrow as pa
 
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        made, dropped = _filtered(list(zip(*(lines_of(batch.column(column)) for column in pair))), options)
+        kept = batch.take(pa.array([i for i in range(batch.num_rows) if i not in dropped], pa.int64()))
+        for column, key in zip(pair, ("source", "target")):
+            place = kept.schema.get_field_index(column)
+            values = pa.array([each[key] for each in made], pa.string()).cast(kept.schema.types[place])
+            kept = kept.set_column(place, column, values)
+        yield kept
+
+
+def _filtered(
+    pairs: list[tuple[str | None, ...]], options: list[str]
+) -> tuple[list[dict[str, Any]], set[int]]:
+    """Return the pairs that the program keeps, and the numbers of those that it drops.
+
+    It gets the pairs as JSON lines and reports the lines that it rejects.
+    """
     with tempfile.TemporaryDirectory(prefix="dragoman-") as name, tempfile.TemporaryFile() as messages:
         given, made, rejected = (Path(name) / f"{part}.jsonl" for part in ("given", "made", "rejected"))
+        rows = [json.dumps({"source": a or "", "target": b or ""}) for a, b in pairs]
+        given.write_text("\n".join(rows) + "\n", encoding="utf-8")
         command = [program(), "prepare", "--jsonl", str(given), "--output", str(made), "--rejected", str(rejected)]
         command += ["--duplicates", "none", "--threads", "1", "--quiet", *options]
-        for batch in batches:
-            if not batch.num_rows:
-                continue
-            texts = zip(*(lines_of(batch.column(column)) for column in pair))
-            rows = [json.dumps({"source": a or "", "target": b or ""}) for a, b in texts]
-            given.write_text("\n".join(rows) + "\n", encoding="utf-8")
-            ended = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=messages)
-            require_success(ended.returncode, "prepare", messages)
-            dropped = {each["line"] - 1 for each in _read(rejected)}
-            kept = batch.take(pa.array([i for i in range(batch.num_rows) if i not in dropped], pa.int64()))
-            for column, key in zip(pair, ("source", "target")):
-                values = pa.array([each[key] for each in _read(made)], pa.string())
-                kept = kept.set_column(kept.schema.get_field_index(column), column, values)
-            yield kept
+        ended = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=messages)
+        require_success(ended.returncode, "prepare", messages)
+        return _read(made), {each["line"] - 1 for each in _read(rejected)}
 
 
 def _read(file: Path) -> list[dict[str, Any]]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+import subprocess
+import tempfile
 from pathlib import Path
 from typing import IO
 
@@ -16,7 +19,18 @@ def program() -> str:
 
 def require_success(status: int, command: str, messages: IO[bytes]) -> None:
     """Raise the error with the messages of a command unless its status is 0."""
-    if status != 0:
-        messages.seek(0)
-        said = messages.read().decode("utf-8", "replace").strip()
-        raise Error(f"{socket.gethostname()}: dragoman {command} ended with status {status}: {said}")
+    if status == 0:
+        return
+    messages.seek(0)
+    said = messages.read().decode("utf-8", "replace").strip()
+    if status == -signal.SIGKILL:
+        said = "it was killed, probably because memory ran out. Raise spark.executor.memoryOverhead"
+    raise Error(f"{socket.gethostname()}: dragoman {command} ended with status {status}: {said}")
+
+
+def require_options(command: str, *options: str) -> None:
+    """Raise the error of the program about these options, here and before a job starts."""
+    with tempfile.TemporaryFile() as messages:
+        words = [program(), command, *options, "--quiet"]
+        ended = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=messages)
+        require_success(ended.returncode, command, messages)

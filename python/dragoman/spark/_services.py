@@ -16,7 +16,7 @@ from .._tokenizer import PathLike
 from .._translator import Translation, Translator
 from ..errors import BadInputError
 from ._models import Place, open_model
-from ._session import Progress, append_columns, require_columns, require_spark, lines_of, task_threads, with_columns
+from ._session import Progress, append_columns, lines_of, require_spark, require_texts, slices, task_threads, with_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,7 +73,9 @@ def translate(
     DataFrame[german: string, english: string]
     """
     require_spark()
-    require_columns(frame, column)
+    require_texts(frame, column)
+    if score == output:
+        raise ValueError(f"output and score are both {output!r}; they must be two columns")
     _require_options("translate", options)
     from pyspark.sql.types import DoubleType, StringType
 
@@ -124,7 +126,7 @@ def score(
         As for `dragoman.Scorer`.
     """
     require_spark()
-    require_columns(frame, source, target)
+    require_texts(frame, source, target)
     from pyspark.sql.types import DoubleType
 
     return with_columns(
@@ -171,10 +173,9 @@ def _translate_batches(
     reading: collections.deque[tuple[pa.RecordBatch, list[str | None]]] = collections.deque()
 
     def texts() -> Iterator[str]:
-        for batch in batches:
-            if batch.num_rows:
-                reading.append((batch, lines_of(batch.column(column))))
-                yield from (text or "" for text in reading[-1][1])
+        for batch in slices(batches):
+            reading.append((batch, lines_of(batch.column(column))))
+            yield from (text or "" for text in reading[-1][1])
 
     stream = texts()
     first = next(stream, None)
@@ -220,7 +221,7 @@ def _score_batches(
     threads, device, compute = machine
     scorer: Scorer | None = None
     lines, tokens, seconds = 0, 0, 0.0
-    for batch in batches:
+    for batch in slices(batches):
         if scorer is None:
             scorer = Scorer(open_model(place, task_threads(threads), device, compute), **options)
         start = time.monotonic()

@@ -3,34 +3,53 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 from ..errors import UnsupportedError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 #: Converts the Arrow batches of a partition.
 BatchFunction = Callable[..., "Iterator[pa.RecordBatch]"]
 
 
 def require_spark() -> None:
-    """Raise the error that names the remedy unless PySpark and pyarrow are installed."""
-    try:
-        import pyarrow  # noqa: F401
-        import pyspark  # noqa: F401
-    except ImportError as error:
-        raise UnsupportedError(
-            f"dragoman.spark needs {error.name}; install it here and on every executor: pip install 'pyspark>=4' pyarrow"
-        ) from error
+    """Raise the error that names the remedy unless PySpark is installed with the packages of its Arrow functions."""
+    for name in ("pyspark", "pyarrow", "pandas"):  # mapInArrow() itself looks for pandas
+        if importlib.util.find_spec(name) is None:
+            raise UnsupportedError(
+                f"dragoman.spark needs {name}; install it here and on every executor: pip install 'pyspark[sql]>=4'"
+            )
 
 
 def require_columns(frame: DataFrame, *names: str) -> None:
-    """Raise the error that lists the columns of the frame unless all of these are among them."""
+    """Raise the error that lists the columns of the frame unless each of these is there, and once."""
     for name in names:
         if name not in frame.columns:
             raise ValueError(f"the DataFrame has no column {name!r}; it has {', '.join(frame.columns)}")
+        if frame.columns.count(name) > 1:
+            raise ValueError(f"the DataFrame has {frame.columns.count(name)} columns {name!r}; rename them with toDF()")
+
+
+def require_texts(frame: DataFrame, *names: str) -> None:
+    """Raise the error that names the column and its type unless these are columns of text or of its bytes."""
+    from pyspark.sql.types import BinaryType, StringType
+
+    require_columns(frame, *names)
+    for name in names:
+        kind = frame.schema[name].dataType
+        if not isinstance(kind, (BinaryType, StringType)):
+            raise ValueError(f"the column {name!r} is of type {kind.simpleString()}; it must be string or binary")
+
+
+def column_named(name: str) -> Column:
+    """Return the column of this name, which may contain dots."""
+    from pyspark.sql import functions as F
+
+    return F.col("`" + name.replace("`", "``") + "`")
 
 
 def lines_of(column: pa.Array) -> list[str | None]:
@@ -50,15 +69,31 @@ def map_batches(frame: DataFrame, function: BatchFunction, schema: Any, **argume
 
     The function must be one of a module, so that executors import it instead of getting a copy of its code.
     """
+    for name in frame.columns:
+        if "." in name or "`" in name:
+            raise ValueError(f"PySpark's mapInArrow() does not take the column {name!r}; rename it with withColumnRenamed()")
     return frame.mapInArrow(functools.partial(function, **arguments), schema)
+
+
+def slices(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Return the rows in batches that take seconds.
+
+    Spark sends 10,000 rows at a time. When it cancels a task, the Python process learns of it from the next batch that it
+    writes, and until then it keeps the cores.
+    """
+    for batch in batches:
+        for begin in range(0, batch.num_rows, 512):
+            yield batch.slice(begin, 512)
 
 
 def with_columns(frame: DataFrame, function: BatchFunction, columns: dict[str, Any], **arguments: Any) -> DataFrame:
     """Return the frame with further columns, which the function appends to each batch."""
     from pyspark.sql.types import StructField, StructType
 
+    # Spark does not distinguish the case of names.
+    present = {name.lower() for name in frame.columns}
     for name in columns:
-        if name in frame.columns:
+        if name.lower() in present:
             raise ValueError(f"the DataFrame has a column {name!r} already; choose another name for the output, or drop it")
     added = [StructField(name, kind) for name, kind in columns.items()]
     return map_batches(frame, function, StructType([*frame.schema.fields, *added]), **arguments)

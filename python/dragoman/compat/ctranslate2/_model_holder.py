@@ -64,7 +64,7 @@ class ModelHolder:
 
     def _write_files(self, files: Mapping[str, Any]) -> Path:
         """Write the files to a temporary folder, which exists as long as the translator."""
-        self._folder = tempfile.TemporaryDirectory(prefix="dragoman-")
+        self._folder = tempfile.TemporaryDirectory(prefix="dragoman-", ignore_cleanup_errors=True)
         for name, content in files.items():
             data = content.read() if hasattr(content, "read") else content
             if not isinstance(data, bytes):

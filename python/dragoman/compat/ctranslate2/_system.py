@@ -93,7 +93,8 @@ def compute_of(compute_type: object, device: str) -> str:
 
 def name_of_compute(compute: str) -> str:
     """Return CTranslate2's name of a compute type."""
-    return {"int8": "int8_float32", "fp16": "float16", "bf16": "bfloat16"}.get(compute, "float32")
+    # With AVX2 alone it is "int8 (7-bit activations)".
+    return {"int8": "int8_float32", "fp16": "float16", "bf16": "bfloat16"}.get(compute.split()[0], "float32")
 
 
 def device_of(device: str, device_index: object) -> str:

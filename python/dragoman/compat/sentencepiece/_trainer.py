@@ -6,12 +6,12 @@ import contextlib
 import csv
 import random
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any, Callable, Iterable, Iterator
 
 from ... import _core
 from ..._options import to_json
+from ..._temporary import temporary_folder
 from ...errors import Error
 from . import _assembly, _counting
 from ._model import LoadError, log_level, set_min_log_level
@@ -155,8 +155,8 @@ class _Job:
         if lines is None:
             yield [Path(path) for path in self.trainer.input]
             return
-        with tempfile.TemporaryDirectory(prefix="dragoman-") as folder:
-            path = Path(folder) / "sentences"
+        with temporary_folder() as folder:
+            path = folder / "sentences"
             with open(path, "wb") as file:
                 for line in lines:
                     file.write(line)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Any, Iterable, Mapping, Optional, Sequence, Union
 
 import dragoman
+from dragoman._temporary import temporary_folder
 
 from . import decoders, pre_tokenizers, processors, trainers
 from ._added_token import AddedToken
@@ -307,8 +307,8 @@ class SentencePieceUnigramTokenizer(BaseTokenizer):
     def from_spm(filename: PathLike) -> SentencePieceUnigramTokenizer:
         """Make a tokenizer of a SentencePiece model of type unigram."""
         made = SentencePieceUnigramTokenizer()
-        with tempfile.TemporaryDirectory(prefix="dragoman-") as folder:
-            file = Path(folder) / "tokenizer.json"
+        with temporary_folder() as folder:
+            file = folder / "tokenizer.json"
             dragoman.convert(filename, file, to="tokenizer-json")
             tokenizer = Tokenizer.from_file(file)
         if not isinstance(tokenizer.model, Unigram):

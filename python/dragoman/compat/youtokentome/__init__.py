@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import operator
 import random
-import tempfile
 from enum import Enum
 from pathlib import Path
 from typing import Any, Collection, Iterable, List, Optional, Sequence, Union
 
 from dragoman import Tokenizer, _core, learn_bpe
+from dragoman._temporary import temporary_folder
 from dragoman.errors import Error
 
 __all__ = ["BPE", "OutputType"]
@@ -119,8 +119,8 @@ class BPE:
             )
         except Error as error:
             raise ValueError(str(error)) from error
-        with tempfile.TemporaryDirectory(prefix="dragoman-") as folder:
-            file = Path(folder) / "model"
+        with temporary_folder() as folder:
+            file = folder / "model"
             learned.save(file, kind="youtokentome")
             content = file.read_text(encoding="ascii")
         Path(model).write_text(_renumbered(content, [id for id, _ in wanted]), encoding="ascii")
