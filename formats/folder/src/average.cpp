@@ -103,6 +103,8 @@ void require_same_configuration(const OpenedModel& first, const OpenedModel& oth
   ModelConfig found = other.config();
   // The search defaults may differ. The mean has the ones of the first model.
   expected.decoding = found.decoding = core::Json::object();
+  for (ModelConfig* config : {&expected, &found})
+    config->compute = config->compute.value_or(tensor::ComputeChoice::kF32);
   core::require(to_json(found) == to_json(expected), ErrorCode::kBadInput,
                 "{}: config.json says something else than in {}; only models of one architecture can be averaged",
                 other.path().string(), first.path().string());

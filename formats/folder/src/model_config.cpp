@@ -101,10 +101,9 @@ ModelConfig read_model_config(const Json& json, const std::string& where) {
   config.sequences = nn::read_sequence_spec(options.subtree("sequences"), where + ": sequences");
   if (const Json& model = options.subtree("model"); !model.is_null()) config.model = model;
   options.check(config.model.is_object(), "model", "must hold keys and values");
-  if (version >= 2) {
-    const auto compute = tensor::find_compute_choice(options.get("compute", std::string(name_of(config.compute))));
-    options.check(compute.has_value(), "compute", "must be " + tensor::list_compute_choices());
-    config.compute = *compute;
+  if (version >= 2 && options.has("compute")) {
+    config.compute = tensor::find_compute_choice(options.require_key<std::string>("compute"));
+    options.check(config.compute.has_value(), "compute", "must be " + tensor::list_compute_choices());
   }
   if (version >= 2 && options.has("decoding")) {
     config.decoding = options.subtree("decoding");
@@ -118,14 +117,15 @@ ModelConfig read_model_config(const Json& json, const std::string& where) {
 }
 
 Json to_json(const ModelConfig& config) {
-  const bool fp32 = config.compute == tensor::ComputeChoice::kF32;
-  const int version = !config.languages.empty() ? 3 : config.tokenizers || !fp32 || !config.decoding.empty() ? 2 : 1;
+  const int version = !config.languages.empty()                                         ? 3
+                      : config.tokenizers || config.compute || !config.decoding.empty() ? 2
+                                                                                        : 1;
   Json json{{"format_version", version}, {"model_type", config.model_type}};
   if (!config.plugin.empty()) json["plugin"] = config.plugin;
   if (config.tokenizers) json["tokenizer"] = to_json(*config.tokenizers);
   json["sequences"] = nn::to_json(config.sequences);
   json["model"] = config.model;
-  if (!fp32) json["compute"] = name_of(config.compute);
+  if (config.compute) json["compute"] = name_of(*config.compute);
   if (!config.decoding.empty()) json["decoding"] = config.decoding;
   if (!config.languages.empty()) json["languages"] = to_json(config.languages);
   return json;

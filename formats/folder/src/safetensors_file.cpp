@@ -3,6 +3,7 @@
 #include "dragoman/formats/safetensors.h"
 #include "safetensors_header.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include <fmt/ranges.h>
@@ -17,7 +18,9 @@ using core::ErrorCode;
 using core::quote;
 
 std::string describe_shape(std::span<const std::int64_t> shape) {
-  return fmt::format("[{}]", fmt::join(shape, ", "));
+  constexpr std::size_t kShown = 8;  // a damaged file may have a thousand
+  const auto shown = shape.first(std::min(shape.size(), kShown));
+  return fmt::format("[{}{}]", fmt::join(shown, ", "), shape.size() > kShown ? ", ..." : "");
 }
 
 struct SafetensorsFile::State {

@@ -137,8 +137,9 @@ TEST(ModelFolder, SaysWhatItsWeightsAreMultipliedIn) {
   const TemporaryFolder folder;
   PaperModel model({.source_vocabulary = 5, .target_vocabulary = 5});
   model.parameters().allocate(tensor::host_memory(), tensor::DType::kF32, tensor::Device::kCpu);
-  for (const tensor::ComputeChoice compute :
-       {tensor::ComputeChoice::kF32, tensor::ComputeChoice::kI8, tensor::ComputeChoice::kAuto}) {
+  for (const std::optional<tensor::ComputeChoice> compute :
+       {std::optional<tensor::ComputeChoice>(), std::optional(tensor::ComputeChoice::kF32),
+        std::optional(tensor::ComputeChoice::kI8), std::optional(tensor::ComputeChoice::kAuto)}) {
     write_model_folder(folder / "m", {.model_type = "paper",
                                       .model = &model,
                                       .tokenizer = {.content = tokenizer_json("ab")},
@@ -146,9 +147,9 @@ TEST(ModelFolder, SaysWhatItsWeightsAreMultipliedIn) {
                                       .metadata = {}});
     EXPECT_EQ(ModelFolder::open(folder / "m").config().compute, compute);
     const core::Json written = core::load_json(folder / "m" / "config.json");
-    // What an older program can read is written so that it does.
-    EXPECT_EQ(written.contains("compute"), compute != tensor::ComputeChoice::kF32);
-    EXPECT_EQ(written["format_version"], compute == tensor::ComputeChoice::kF32 ? 1 : 2);
+    // A folder without a type is written so that older programs can read it.
+    EXPECT_EQ(written.contains("compute"), compute.has_value());
+    EXPECT_EQ(written["format_version"], compute ? 2 : 1);
   }
   EXPECT_THAT(error_with_config([](core::Json& config) {
                 config["format_version"] = 2;

@@ -109,5 +109,10 @@ TEST(SafetensorsFile, RefusesWhatIsNotARegularFile) {
   }
 }
 
+TEST(DescribeShape, ShowsTheFirstDimensions) {
+  EXPECT_EQ(describe_shape(std::vector<std::int64_t>{2, 3}), "[2, 3]");
+  EXPECT_EQ(describe_shape(std::vector<std::int64_t>(2000, 7)), "[7, 7, 7, 7, 7, 7, 7, 7, ...]");
+}
+
 }  // namespace
 }  // namespace dragoman::formats

@@ -29,7 +29,7 @@ inline bool is_packed(std::string_view bytes) {
 inline bool is_no_text(std::string_view bytes) {
   for (const std::string_view head : {"\xFD"
                                       "7zX",
-                                      "PK\x03\x04", "7z\xBC\xAF", "\xFF\xFE", "\xFE\xFF"})
+                                      "PK\x03\x04", "\x80\x02\x8a\x0a", "7z\xBC\xAF", "\xFF\xFE", "\xFE\xFF"})
     if (bytes.starts_with(head)) return true;
   return false;
 }

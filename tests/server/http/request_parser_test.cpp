@@ -131,6 +131,24 @@ TEST(RequestParser, KeepsToItsBounds) {
   EXPECT_EQ(parse("POST / HTTP/1.1\r\nHost: a\r\nExpect: magic\r\n\r\n").status, 417);
 }
 
+/// A fuzz target found that fields of 64 KB after the last chunk were read if they arrived together, and refused in
+/// parts.
+TEST(RequestParser, FieldsAfterTheChunksHaveTheSameBoundHoweverTheyArrive) {
+  const std::string head = "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n";
+  for (const std::size_t size : {100U, 8000U, 8160U, 8170U, 8180U, 8190U, 8200U, 20000U, 65000U}) {
+    const std::string text = head + "0\r\nX: " + std::string(size, 'x') + "\r\n\r\n";
+    const Outcome whole = parse(text, text.size());
+    for (const std::size_t step : {1U, 13U, 5000U}) EXPECT_EQ(parse(text, step).status, whole.status) << size;
+    if (size <= 8000U || size >= 8200U) {
+      EXPECT_EQ(whole.status, size <= 8000U ? 200 : 400) << size;
+    }
+  }
+  // Many small chunks are more than the bound together, and each is not.
+  std::string chunks = head;
+  for (int i = 0; i < 49; ++i) chunks += "1;" + std::string(1000, 'y') + "\r\nb\r\n";
+  EXPECT_EQ(parse(chunks + "0\r\n\r\n").status, 200);
+}
+
 TEST(RequestParser, AFieldAfterTheChunksChangesNothing) {
   RequestParser parser(kBounds);
   std::string input =

@@ -60,8 +60,8 @@ struct ModelConfig {
   core::Json model = core::Json::object();  ///< the model's own part, which its factory validates
   /// The kinds of the tokenizers of a model folder. If not set, they are tokenizer.json files.
   std::optional<StoredTokenizers> tokenizers{};
-  /// The default compute type for products with weights.
-  tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
+  /// The default compute type for products with weights. Unset: the folder names none.
+  std::optional<tensor::ComputeChoice> compute{};
   /// The search defaults of the model, in the form that decoding::read_model_defaults() accepts.
   core::Json decoding = core::Json::object();
   /// The tags that surround the tokens of sentences, for each language.

@@ -152,11 +152,11 @@ struct ModelFolderContent {
   /// The type to which weights and tables are rounded, if any; see save_rounded_parameters(). Other parameters are then
   /// F32.
   std::optional<tensor::DType> rounded{};
-  tensor::ComputeChoice compute = tensor::ComputeChoice::kF32;
-  core::Json decoding = core::Json::object();  ///< ModelConfig::decoding
-  std::string shortlist{};                     ///< the content of the file, if the decoding defaults name it
-  LanguageTable languages{};                   ///< ModelConfig::languages
-  Metadata metadata{};                         ///< for model.safetensors
+  std::optional<tensor::ComputeChoice> compute{};  ///< ModelConfig::compute
+  core::Json decoding = core::Json::object();      ///< ModelConfig::decoding
+  std::string shortlist{};                         ///< the content of the file, if the decoding defaults name it
+  LanguageTable languages{};                       ///< ModelConfig::languages
+  Metadata metadata{};                             ///< for model.safetensors
   /// Returns the content of reference.json for the written folder, which still lacks that file and the sums. If the
   /// result is empty, no reference.json is written.
   std::function<std::string(const std::filesystem::path& folder)> reference{};
