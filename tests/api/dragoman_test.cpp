@@ -41,7 +41,13 @@ const std::vector<std::string> kSources = {"Ein Hund läuft am Strand.",
                                            "Kinder spielen im Schnee, während ihre Eltern zusehen."};
 
 /// The bundled model, whose folder has a tuned length penalty; loaded once for all tests.
+/// In the type of the command `translate`.
 const Model& bundled() {
+  static const Model model(in_source("examples/multi30k/model"), {.threads = 2, .compute = ComputeChoice::kAuto});
+  return model;
+}
+/// In the type of other commands.
+const Model& bundled_as_stored() {
   static const Model model(in_source("examples/multi30k/model"), {.threads = 2});
   return model;
 }
@@ -134,7 +140,8 @@ TEST_F(RealText, ABeamSizeIsTheSameOptionInAllFivePlaces) {
   EXPECT_EQ(translate_json_lines(R"({"beam_size": 5})", ""), expected) << "JSON lines";
   const std::string folder = folder_with({{"beam_size", 5}});
   EXPECT_EQ(output("translate --quiet --model '" + folder + "' test.de"), expected) << "the model folder";
-  EXPECT_EQ(joined(Translator(Model(folder)).translate_batch(lines_)), expected) << "the model folder, in C++";
+  EXPECT_EQ(joined(Translator(Model(folder, {.compute = ComputeChoice::kAuto})).translate_batch(lines_)), expected)
+      << "the model folder, in C++";
   pipeline::Translator bare(bundled(), {.search = {.beam_size = 5}, .ignore_model_defaults = true});
   EXPECT_NE(joined(bare.translate(lines_)), expected) << "the folder's penalty makes a difference";
   EXPECT_EQ(joined(bare.translate(lines_)), translate("--beam-size 5 --ignore-model-defaults"));
@@ -148,7 +155,7 @@ TEST_F(RealText, EachPlaceGoesBeforeTheNext) {
   EXPECT_EQ(output("translate --quiet --model '" + folder + "' --beam-size 5 test.de"), expected);
   EXPECT_EQ(run_pipeline(folder, ", beam_size: 5"), expected);
   EXPECT_EQ(translate_json_lines(R"({"beam_size": 5})", "--beam-size 2"), expected);
-  const Translator translator(Model(folder), {.beam_size = 2});
+  const Translator translator(Model(folder, {.compute = ComputeChoice::kAuto}), {.beam_size = 2});
   EXPECT_EQ(joined(translator.translate_batch(lines_, Search{.beam_size = 5})), expected);
 }
 
@@ -209,13 +216,13 @@ TEST_F(CommandLine, ScoresEmbeddingsAndAlignmentsAreThoseOfTheCommands) {
     pairs.push_back({kSources[i], targets[i]});
   }
   file.close();
-  const auto scores = Scorer(bundled(), {.length_penalty = "fairseq"}).score_batch(pairs);
+  const auto scores = Scorer(bundled_as_stored(), {.length_penalty = "fairseq"}).score_batch(pairs);
   const auto expected_scores = objects("score" + model() + "--length-penalty fairseq --format jsonl source target");
-  const auto vectors = Embedder(bundled(), {.pooling = Pooling::kMax}).embed_batch(kSources);
+  const auto vectors = Embedder(bundled_as_stored(), {.pooling = Pooling::kMax}).embed_batch(kSources);
   const auto expected_vectors = objects("embed" + model() + "--pooling max source");
-  const auto states = Embedder(bundled(), {.layer = 1}).embed_tokens(kSources[0]);
+  const auto states = Embedder(bundled_as_stored(), {.layer = 1}).embed_tokens(kSources[0]);
   const auto expected_states = objects("embed" + model() + "--pooling none --layer 1 source");
-  const auto alignments = Aligner(bundled()).align_batch(pairs);
+  const auto alignments = Aligner(bundled_as_stored()).align_batch(pairs);
   const auto expected_alignments = objects("align" + model() + "--format jsonl source target");
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     EXPECT_EQ(scores[i].score, expected_scores[i]["score"].get<double>());
@@ -236,7 +243,7 @@ TEST_F(CommandLine, ScoresEmbeddingsAndAlignmentsAreThoseOfTheCommands) {
     for (const core::Json& value : row) rows.push_back(value.get<float>());
   EXPECT_EQ(states.values, rows);
   EXPECT_EQ(states.width * states.tokens.size(), rows.size());
-  EXPECT_EQ(Scorer(bundled()).score(kSources[0], targets[0]).score,
+  EXPECT_EQ(Scorer(bundled_as_stored()).score(kSources[0], targets[0]).score,
             objects("score" + model() + "--format jsonl source target")[0]["score"].get<double>());
 }
 

@@ -153,9 +153,10 @@ TEST_F(BadInputTest, WhatIsMissingForAGpuIsSaid) {
   const Outcome bounded = run_dragoman(folder_.path(), "translate --model " + model + " --memory 1GB </dev/null");
   EXPECT_NE(bounded.status, 0);
   EXPECT_THAT(bounded.error, HasSubstr("a bound is of a GPU's memory"));
-  const Outcome timed = run_dragoman(folder_.path(), "translate --model " + model + " --kernel-times </dev/null");
+  const Outcome timed =
+      run_dragoman(folder_.path(), "translate --model " + model + " --kernel-times --device reference </dev/null");
   EXPECT_NE(timed.status, 0);
-  EXPECT_THAT(timed.error, HasSubstr("the times of kernels are a GPU's"));
+  EXPECT_THAT(timed.error, HasSubstr("'reference' measures no times of kernels"));
 }
 
 TEST_F(BadInputTest, PluginsListShowsWhatIsBuiltIn) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include <gmock/gmock.h>
+
 namespace dragoman::testing {
 namespace {
 
@@ -25,11 +27,28 @@ TEST(BundledModel, TranslatesASentenceThatEverybodyCanCheck) {
       "A man in a hat is riding a bicycle through the city.\n";
   const std::string translate =
       "translate --quiet --model '" + in_source("examples/multi30k/model") + "' source.de --decoder greedy";
-  for (const char* options : {"", " --compute fp32", " --device reference"}) {
+  for (const char* options : {" --compute stored", " --compute fp32", " --device reference"}) {
     const Outcome outcome = run_dragoman(folder.path(), translate + options);
     EXPECT_EQ(outcome.status, 0) << outcome.error;
     EXPECT_EQ(outcome.output, expected) << options;
   }
+}
+
+/// The translation is the same, and each kind of kernel has a line, by descending time.
+TEST(BundledModel, KernelTimesAreLoggedBesideTheSameTranslation) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "source.de") << "Zwei Hunde spielen im Schnee.\n";
+  const std::string translate =
+      "translate --compute fp32 --model '" + in_source("examples/multi30k/model") + "' source.de ";
+  const Outcome plain = run_dragoman(folder.path(), translate);
+  const Outcome timed = run_dragoman(folder.path(), translate + "--kernel-times");
+  EXPECT_EQ(timed.status, 0) << timed.error;
+  EXPECT_EQ(timed.output, plain.output);
+  EXPECT_EQ(plain.error.find("launches"), std::string::npos) << plain.error;
+  for (const char* kernel : {"cached_attention", "project_top_k \\[4000, 128\\] fp32", "linear \\[384, 128\\] fp32"})
+    EXPECT_THAT(timed.error,
+                ::testing::ContainsRegex("kernel +[0-9.]+ % +[0-9.]+ ms +[0-9]+ launches +[0-9.]+ G/s +[0-9.]+ GB/s  " +
+                                         std::string(kernel) + "\n"));
 }
 
 /// A stream is the same bytes, and comes in more than one piece a line: the pipe's reader sees words before their line

@@ -80,10 +80,11 @@ TEST_F(JourneyTest, TranslationHasTheSameBytesForAnyThreadsBatchesAndDecoderRuns
 }
 
 TEST_F(JourneyTest, JsonlAlternativesAndScoresAgreeWithForcedDecoding) {
-  must("translate --quiet --model run/best --input test.src --output out --length-penalty none");
+  must("translate --quiet --model run/best --compute fp32 --input test.src --output out --length-penalty none");
   const Outcome scored = must("score --quiet --model run/best --source test.src --target out");
-  const Outcome lines =
-      must("translate --quiet --model run/best --input test.src --format jsonl --length-penalty none --n-best 2");
+  const Outcome lines = must(
+      "translate --quiet --model run/best --compute fp32 --input test.src --format jsonl --length-penalty none "
+      "--n-best 2");
   double total = 0;
   std::istringstream scores(scored.output);
   std::istringstream json(lines.output);

@@ -162,6 +162,15 @@ TEST_F(MpiProcesses, TranslateAShardEach) {
   EXPECT_EQ(joined, file_content(folder_ / "whole"));
 }
 
+/// The parts of a compressed output are compressed.
+TEST_F(ManyProcessesCommand, TheNameOfAPartKeepsTheEndingOfItsCompression) {
+  const std::string translate =
+      "translate --quiet --model '" + in_source("examples/multi30k/model") + "' --input train.src --decoder greedy ";
+  const Outcome outcome = run_with("PMI_RANK=1 PMI_SIZE=2", translate + "--output v1.part.gz");
+  ASSERT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_EQ(file_content(folder_ / "v1.part.2-of-2.gz").substr(0, 2), "\x1f\x8b");
+}
+
 /// The launcher belongs to no MPI, or to another one.
 TEST_F(MpiProcesses, AreNotWholeRunsIfMpiKnowsNothingOfTheLauncher) {
   const Outcome outcome = run_with("PMI_RANK=1 PMI_SIZE=3", "train train.yml");

@@ -163,8 +163,9 @@ TEST_F(NameHintsTest, WhatIsRequiredIsMarkedAndItsLackLeadsToTheHelp) {
   }
   EXPECT_GE(missing, 15);
   EXPECT_THAT(run("translate --help").output, HasSubstr("Usage: dragoman translate --model DIR [OPTIONS] [input]\n"));
-  EXPECT_THAT(usage_error("learn-bpe --output t.json"),
-              EndsWith("learn-bpe needs either --input or --counts; see `dragoman learn-bpe --help`\n"));
+  EXPECT_THAT(usage_error("learn-bpe --output t.json </dev/null"),
+              EndsWith("learn-bpe needs either --input or --counts, or text that is piped to it; see `dragoman "
+                       "learn-bpe --help`\n"));
 }
 
 }  // namespace

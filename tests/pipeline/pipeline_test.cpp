@@ -70,7 +70,7 @@ TEST_F(PipelineTest, MapsAndTranslationKeepOrderAndLines) {
   write("in", input);
   const LineCounts counts = run(stages("  - normalize: {form: nfc, lowercase: true}\n" + translate_stage()));
   EXPECT_EQ(counts.lines, 300U);
-  Translator translator(Model(model_.path(), host_), [] {
+  Translator translator(Model(model_.path(), host_, {.compute = tensor::ComputeChoice::kAuto}), [] {
     TranslateOptions options;
     options.search.beam_size = 2;
     return options;
@@ -403,13 +403,13 @@ TEST_F(PipelineTest, NumbersOutOfRangeNameTheirKeyBeforeTheModelIsLoaded) {
 /// Interrupts a translation of 400 lines after 100.
 class InterruptedTest : public PipelineTest {
  protected:
-  void interrupt() {
+  void interrupt(const std::string& more = "") {
     std::stop_source stop;
     PipelineOptions options;
     options.progress = [&](const core::Progress& progress) {
       if (progress.done == 100) stop.request_stop();
     };
-    EXPECT_THROW(run(stages(translate_stage()), options, stop.get_token()), core::Error);
+    EXPECT_THROW(run(stages(translate_stage(more)), options, stop.get_token()), core::Error);
   }
   static std::string lines(const std::string& word) {
     std::string text;
@@ -429,17 +429,35 @@ TEST_F(InterruptedTest, IsNotForgottenWithoutResume) {
   EXPECT_EQ(std::filesystem::exists(model_.file("out.partial")), false);
 }
 
+TEST_F(InterruptedTest, KnowsTheNumberTypesOfAllModelsOfAnEnsemble) {
+  write("in", lines("cat"));
+  const std::filesystem::path other = model_.file("other");
+  std::filesystem::copy(model_.path(), other);
+  core::Json config = core::load_json(other / "config.json");
+  config["format_version"] = 2;
+  config["compute"] = "bf16";
+  core::write_file(other / "config.json", config.dump());
+  const std::string together = ", ensemble: [" + other.string() + "], compute: ";
+  interrupt(together + "stored");
+  for (const char* type : {"fp32", "bf16"})
+    EXPECT_THAT(error_of(stages(translate_stage(together + type), ", resume: true")), HasSubstr("translate.compute"));
+  run(stages(translate_stage(together + "stored"), ", resume: true"));
+}
+
 TEST_F(InterruptedTest, ResumesOnlyTheSameJobAndSaysWhatDiffers) {
   write("in", lines("cat"));
   interrupt();
   const std::string kept = partial();
   EXPECT_THAT(error_of(stages(translate_stage(", n-best: 2, details: true"), ", resume: true")), HasSubstr("n_best"));
   EXPECT_THAT(error_of(stages(translate_stage(), ", format: jsonl, resume: true")), HasSubstr("write.format"));
-  EXPECT_THAT(error_of(stages(translate_stage(", compute: int8"), ", resume: true")), HasSubstr("translate.compute"));
+  EXPECT_THAT(error_of(stages(translate_stage(", compute: bf16"), ", resume: true")), HasSubstr("translate.compute"));
   EXPECT_THAT(error_of(stages("  - normalize: {}\n" + translate_stage(), ", resume: true")), HasSubstr("stages"));
   EXPECT_EQ(partial(), kept);
-  // What has no effect on results may differ, and what comes to the same.
-  run(stages(translate_stage(", threads: 1, rows: 8, batch-tokens: 100, compute: fp32"), ", resume: true"));
+  // Settings without an effect on results may differ, and the type that `auto` selects may be named.
+  const std::string_view type =
+      name_of(choice_of(host_.runtime().inference_type(tensor::Device::kCpu, tensor::ComputeChoice::kAuto)));
+  run(stages(translate_stage(fmt::format(", threads: 1, rows: 8, batch-tokens: 100, compute: {}", type)),
+             ", resume: true"));
   EXPECT_FALSE(std::filesystem::exists(model_.file("out.partial.job")));
 }
 
@@ -562,9 +580,11 @@ TEST_F(PipelineTest, TheModelsOwnShortlistIsUsedUnlessTheUserSaysOtherwise) {
   EXPECT_EQ(translated(together), translated(together + ", ignore-model-defaults: true")) << "these have none";
   TranslateOptions usual;
   const std::vector<std::string> lines = {"the cat sat", "ein Hund"};
-  EXPECT_EQ(fmt::format("{}\n", fmt::join(Translator(Model(model_.path(), host_), usual).translate(lines), "\n")),
-            listed);
-  const Model together_with_itself(model_.path(), host_, {}, {.models = {model_.path().string()}});
+  const ModelOptions automatic{.compute = tensor::ComputeChoice::kAuto};
+  EXPECT_EQ(
+      fmt::format("{}\n", fmt::join(Translator(Model(model_.path(), host_, automatic), usual).translate(lines), "\n")),
+      listed);
+  const Model together_with_itself(model_.path(), host_, automatic, {.models = {model_.path().string()}});
   EXPECT_EQ(fmt::format("{}\n", fmt::join(Translator(together_with_itself, usual).translate(lines), "\n")),
             translated(together));
   EXPECT_THAT(

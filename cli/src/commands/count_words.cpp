@@ -1,8 +1,8 @@
 #include "options/input_guard.h"
 #include "options/memory_option.h"
 #include "options/number_option.h"
-#include "options/text_inputs.h"
 #include "options/tokenizer/invalid_utf8_option.h"
+#include "options/tokenizer/text_or_counts.h"
 #include "program/command.h"
 
 #include <fmt/format.h>
@@ -22,15 +22,16 @@ class CountWords final : public Command {
   }
   std::string_view examples() const override {
     return "dragoman count-words part1.txt part2.txt.gz --output part.counts\n"
+           "zcat corpus/*.gz | dragoman count-words --output corpus.counts\n"
            "dragoman count-words --counts *.counts --min-count 2 --output corpus.counts\n";
   }
 
   void add_options(po::options_description& options) override {
+    input_.add_to(options,
+                  "text; gz and zst are recognised; - is standard input, and the default if text is piped; quoted "
+                  "patterns are expanded",
+                  "count files to merge, instead of text");
     options.add_options()  //
-        ("input,i", po::value(&inputs_)->multitoken()->value_name("FILE..."),
-         "text; gz and zst are recognised; - is standard input; quoted patterns are expanded")  //
-        ("counts", po::value(&counts_)->multitoken()->value_name("FILE..."),
-         "count files to merge, instead of text")  //
         ("output,o", po::value(&output_)->default_value("-")->value_name("FILE"),
          "lines with count, tab and word, sorted by the bytes of the words; - is standard output")  //
         ("min-count",
@@ -44,15 +45,13 @@ class CountWords final : public Command {
   std::vector<std::string> positional() const override { return {"input"}; }
 
   void run(const Session& session) override {
-    if (inputs_.empty() == counts_.empty()) throw UsageError("count-words needs either --input or --counts");
     count_.memory = memory_.budget(output_);
     count_.invalid_utf8 = utf8_.value();
-    if (!counts_.empty() && count_.invalid_utf8 != tokenizer::InvalidUtf8::kKeep)
-      throw UsageError("--invalid-utf8 goes with --input; count files are read as they are");
-    const auto files = expand_files(counts_.empty() ? inputs_ : counts_);
+    input_.choose(name(), count_.invalid_utf8);
+    const auto files = input_.files();
     require_not_an_input(output_, files);
     core::OutputFile output(output_, {.stop = session.stop});
-    const auto count = counts_.empty() ? tokenizer::count_words : tokenizer::merge_counts;
+    const auto count = input_.is_counts() ? tokenizer::merge_counts : tokenizer::count_words;
     const auto summary = count(files, output, count_, session.progress, session.log, session.stop);
     output.commit();
     core::log(session.log, core::LogLevel::kInfo,
@@ -61,10 +60,9 @@ class CountWords final : public Command {
 
  private:
   tokenizer::CountOptions count_;
+  TextOrCounts input_;
   MemoryOption memory_;
   InvalidUtf8Option utf8_;
-  std::vector<std::string> inputs_;
-  std::vector<std::string> counts_;
   std::string output_;
 };
 

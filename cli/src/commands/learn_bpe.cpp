@@ -5,6 +5,7 @@
 #include "options/text_inputs.h"
 #include "options/tokenizer/character_map_options.h"
 #include "options/tokenizer/protected_patterns_file.h"
+#include "options/tokenizer/text_or_counts.h"
 #include "options/tokenizer/tokenizer_options.h"
 #include "options/tokenizer/user_symbols_file.h"
 #include "options/tokenizer/vocab_size_option.h"
@@ -70,7 +71,7 @@ class LearnBpe final : public Command {
   std::vector<std::string> positional() const override { return {"input"}; }
 
   void run(const Session& session) override {
-    const std::vector<std::int32_t> sizes = sizes_.sizes(inputs_, output_);
+    const std::vector<std::int32_t> sizes = sizes_.sizes(input_.texts(), output_);
     core::OptionReader reader(table_.settings(), "command line");
     tokenizer::learn_bpe_table().read(reader, learn_);
     learn_.smallest_vocab_size = sizes.front();
@@ -78,7 +79,7 @@ class LearnBpe final : public Command {
     require_folder_of_output();
     if (table_.said().contains("special_tokens")) refuse_taken_files("--special", learn_.special_tokens);
     refuse_taken_files("--user-symbol", learn_.user_symbols);
-    if (inputs_.empty() == counts_.empty()) throw UsageError("learn-bpe needs either --input or --counts");
+    input_.choose(name(), learn_.invalid_utf8);
     if (!symbols_file_.empty()) append_user_symbols(symbols_file_, learn_.user_symbols);
     if (!patterns_file_.empty()) append_protected_patterns(patterns_file_, learn_.protected_patterns);
     if (no_special_) drop_special_tokens();
@@ -87,10 +88,8 @@ class LearnBpe final : public Command {
     choose_normalization(kind);
     learn_.written_as = kind;
     learn_.memory = memory_.budget(output_);
-    if (!counts_.empty() && learn_.invalid_utf8 != tokenizer::InvalidUtf8::kKeep)
-      throw UsageError("--invalid-utf8 goes with --input; count files are read as they are");
     if (kind == tokenizer::FileKind::kSentencePiece) learn_.escape_marks = false;
-    const auto files = expand_files(counts_.empty() ? inputs_ : counts_);
+    const auto files = input_.files();
     for (const std::int32_t size : sizes) {
       require_not_an_input(path_for_size(output_, size), files);
       require_not_an_input(path_for_size(output_, size), {symbols_file_, rules_.rules_file()});
@@ -101,7 +100,7 @@ class LearnBpe final : public Command {
             session.log, core::LogLevel::kWarning,
             fmt::format("--special: without {}, which `train` looks for unless data.special_tokens says otherwise",
                         token));
-    const auto learn = counts_.empty() ? tokenizer::learn_bpe : tokenizer::learn_bpe_from_counts;
+    const auto learn = input_.is_counts() ? tokenizer::learn_bpe_from_counts : tokenizer::learn_bpe;
     const auto learned = learn(files, learn_, session.progress, session.log, session.stop);
     for (const std::int32_t size : sizes) {
       const std::string path = path_for_size(output_, size);
@@ -114,12 +113,11 @@ class LearnBpe final : public Command {
 
  private:
   void add_files(po::options_description& options) {
+    input_.add_to(options,
+                  "text, one sentence per line; gz and zst are recognised; - is standard input, and the default if "
+                  "text is piped; quoted patterns are expanded",
+                  "files of count-words instead of text, for the whole corpus or its parts; the result is the same");
     options.add_options()  //
-        ("input,i", po::value(&inputs_)->multitoken()->value_name("FILE..."),
-         "text, one sentence per line; gz and zst are recognised; - is standard input; quoted patterns are "
-         "expanded")  //
-        ("counts", po::value(&counts_)->multitoken()->value_name("FILE..."),
-         "files of count-words instead of text, for the whole corpus or its parts; the result is the same")  //
         ("output,o", po::value(&output_)->required()->value_name("FILE"),
          "required: the output file; {size} in its name is replaced by the vocabulary size; an existing file is "
          "replaced when learning is done")  //
@@ -213,8 +211,7 @@ class LearnBpe final : public Command {
   CharacterMapOptions rules_;
   VocabSizeOption sizes_;
   MemoryOption memory_;
-  std::vector<std::string> inputs_;
-  std::vector<std::string> counts_;
+  TextOrCounts input_;
   std::string output_;
   std::string symbols_file_;
   std::string patterns_file_;

@@ -3,6 +3,7 @@
 #include "options/stage_options.h"
 #include "options/text_inputs.h"
 #include "options/tokenizer/character_map_options.h"
+#include "options/tokenizer/text_or_counts.h"
 #include "options/tokenizer/user_symbols_file.h"
 #include "program/command.h"
 
@@ -60,21 +61,19 @@ class LearnUnigram final : public Command {
     tokenizer::learn_unigram_table().read(reader, learn_);
     if (table_.said().contains("special_tokens")) refuse_taken_files("--special", learn_.special_tokens);
     refuse_taken_files("--user-symbol", learn_.user_symbols);
-    if (inputs_.empty() == counts_.empty()) throw UsageError("learn-unigram needs either --input or --counts");
+    input_.choose(name(), learn_.invalid_utf8);
     if (output_.ends_with(".json"))
       throw UsageError(
           fmt::format("--output {}: learn-unigram writes SentencePiece models; name it .model, and `convert` makes a "
                       "tokenizer.json of it",
                       output_));
     if (!symbols_file_.empty()) append_user_symbols(symbols_file_, learn_.user_symbols);
-    if (!counts_.empty() && learn_.invalid_utf8 != tokenizer::InvalidUtf8::kKeep)
-      throw UsageError("--invalid-utf8 goes with --input; count files are read as they are");
     require_folder_of_output();
-    const auto files = expand_files(counts_.empty() ? inputs_ : counts_);
+    const auto files = input_.files();
     require_not_an_input(output_, files);
     require_not_an_input(output_, {symbols_file_, rules_.rules_file()});
     if (!rules_.rules_file().empty()) rules_.apply_to(learn_.normalization);
-    const auto learn = counts_.empty() ? tokenizer::learn_unigram : tokenizer::learn_unigram_from_counts;
+    const auto learn = input_.is_counts() ? tokenizer::learn_unigram_from_counts : tokenizer::learn_unigram;
     const auto learned = learn(files, learn_, session.progress, session.log, session.stop);
     tokenizer::write_tokenizer_file(learned, tokenizer::FileKind::kSentencePiece, output_);
     core::log(session.log, core::LogLevel::kInfo, fmt::format("{}: {} pieces", output_, learned.pieces.size()));
@@ -82,12 +81,11 @@ class LearnUnigram final : public Command {
 
  private:
   void add_files(po::options_description& options) {
+    input_.add_to(options,
+                  "text, one sentence per line; gz and zst are recognised; - is standard input, and the default if "
+                  "text is piped; quoted patterns are expanded",
+                  "files of count-words instead of text, for the whole corpus or its parts; the result is the same");
     options.add_options()  //
-        ("input,i", po::value(&inputs_)->multitoken()->value_name("FILE..."),
-         "text, one sentence per line; gz and zst are recognised; - is standard input; quoted patterns are "
-         "expanded")  //
-        ("counts", po::value(&counts_)->multitoken()->value_name("FILE..."),
-         "files of count-words instead of text, for the whole corpus or its parts; the result is the same")  //
         ("output,o", po::value(&output_)->required()->value_name("FILE"),
          "required: the .model file to write; an existing file is replaced when learning is done");
     table_.add_group_to("Files", options);
@@ -109,8 +107,7 @@ class LearnUnigram final : public Command {
                        {"character_map", "normalization"},
                        {"remove_extra_spaces", "keep-extra-spaces"}}};
   CharacterMapOptions rules_;
-  std::vector<std::string> inputs_;
-  std::vector<std::string> counts_;
+  TextOrCounts input_;
   std::string output_;
   std::string symbols_file_;
 };

@@ -173,7 +173,8 @@ class Prepare final : public Command {
     }
     add_inputs(tsv_, PairFormat::kTsv);
     add_inputs(jsonl_, PairFormat::kJsonl);
-    if (prepare_.inputs.empty()) throw UsageError("prepare needs SOURCE and TARGET, --tsv or --jsonl");
+    if (prepare_.inputs.empty())
+      throw UsageError("prepare needs SOURCE and TARGET, --tsv or --jsonl; pass `--tsv -` for pairs on standard input");
     std::size_t pipes = 0;
     for (const corpus::PairFile& file : prepare_.inputs)
       for (const std::string& name : {file.source, file.target}) {

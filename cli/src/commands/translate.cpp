@@ -21,6 +21,14 @@ namespace {
 
 namespace po = boost::program_options;
 
+/// Returns OUTPUT.1-of-2, or OUTPUT.1-of-2.gz if the name ends in .gz: the ending decides about compression.
+std::string name_of_part(const std::string& output, const collective::Launch& launch) {
+  const std::string ending = std::filesystem::path(output).extension().string();
+  const std::string compressed = ending == ".gz" || ending == ".zst" ? ending : "";
+  return fmt::format("{}.{}-of-{}{}", output.substr(0, output.size() - compressed.size()), launch.rank + 1, launch.size,
+                     compressed);
+}
+
 class Translate final : public Command {
  public:
   std::string_view name() const override { return "translate"; }
@@ -140,7 +148,7 @@ class Translate final : public Command {
                       "--output, to which .1-of-{} and so on are added",
                       launch.size, launch.size));
     read_.settings()["shard"] = fmt::format("{}/{}", launch.rank + 1, launch.size);
-    output = fmt::format("{}.{}-of-{}", output.get<std::string>(), launch.rank + 1, launch.size);
+    output = name_of_part(output.get<std::string>(), launch);
   }
 
   /// Returns files for patterns.

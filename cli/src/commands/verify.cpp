@@ -1,5 +1,6 @@
 #include "options/line_format.h"
 #include "options/number_option.h"
+#include "options/text_inputs.h"
 #include "options/tokenizer/tokenizer_options.h"
 #include "program/command.h"
 
@@ -23,8 +24,9 @@ class Verify final : public Command {
     options.add_options()                                                                                          //
         ("first", po::value(&first_)->required()->value_name("FILE"), "required: a tokenizer file in any format")  //
         ("second", po::value(&second_)->required()->value_name("FILE"),
-         "required: the tokenizer to compare it with")                                                           //
-        ("corpus", po::value(&corpus_)->required()->value_name("FILE"), "required: text; - is standard input")   //
+         "required: the tokenizer to compare it with")  //
+        ("corpus", po::value(&corpus_)->value_name("FILE"),
+         "text; - is standard input, and the default if text is piped")                                          //
         ("format", po::value(&format_)->default_value("pieces")->value_name("FORMAT"), "compare pieces or ids")  //
         ("show", whole_number("--show", show_, std::size_t{0})->default_value("10")->value_name("N"),
          "print the first N differences");
@@ -33,6 +35,8 @@ class Verify final : public Command {
   std::vector<std::string> positional() const override { return {"first", "second", "corpus"}; }
 
   void run(const Session& session) override {
+    if (corpus_.empty() && standard_input_is_piped()) corpus_ = "-";
+    if (corpus_.empty()) throw UsageError("verify needs a third file, with text, or text that is piped to it");
     tokenizer::LineCodingOptions coding;
     coding.format = line_format(format_);
     tokenizer::ReadOptions read = tokenizer_options_.read_options();

@@ -48,7 +48,7 @@ class Vocab final : public Command {
          "truncate, extend --corpus: total number of pieces")  //
         ("corpus", po::value(&corpus_)->multitoken()->value_name("FILE..."),
          "prune: text that determines which pieces are used; extend: text to learn more merges from; files as for "
-         "learn-bpe")  //
+         "learn-bpe; by default, the text that is piped to prune, or to extend --size")  //
         ("min-frequency",
          whole_number("--min-frequency", extension_.min_frequency, std::uint64_t{0})
              ->default_value("2")
@@ -83,6 +83,8 @@ class Vocab final : public Command {
     for (const std::string& file : map_.empty() ? std::vector<std::string>() : files_) require_another_file(file);
     if (!map_.empty()) require_another_file(output_);
     require_not_an_input(output_, {files_.begin(), files_.end()});
+    const bool needs_text = action_ == "prune" || (action_ == "extend" && size_ > 0);
+    if (needs_text && corpus_.empty() && standard_input_is_piped()) corpus_ = {"-"};
     const VocabularyEdit edit = this->edit(session);
     const tokenizer::BpeTokenizer checked(edit.definition, output_);
     const std::string json = checked.to_json(), lines = map_.empty() ? "" : id_map_lines(edit);
@@ -118,7 +120,7 @@ class Vocab final : public Command {
   }
 
   VocabularyEdit pruned(const Session& session) const {
-    if (corpus_.empty()) throw UsageError("vocab prune needs --corpus");
+    if (corpus_.empty()) throw UsageError("vocab prune needs --corpus, or text that is piped to it");
     const tokenizer::BpeTokenizer full(read(files_[0], session), files_[0]);
     const auto statistics =
         tokenizer::measure_corpus(full, expand_files(corpus_), threads_, session.progress, session.stop);
@@ -135,7 +137,9 @@ class Vocab final : public Command {
     std::vector<std::string> symbols = symbols_;
     if (!symbols_file_.empty()) append_user_symbols(symbols_file_, symbols);
     if (special_.empty() && symbols.empty() && corpus_.empty())
-      throw UsageError("vocab extend needs --special, --user-symbol, --user-symbols-file or --corpus");
+      throw UsageError(
+          "vocab extend needs --special, --user-symbol, --user-symbols-file or --corpus; with --size, text may be "
+          "piped to it");
     VocabularyEdit edit = extend(read(files_[0], session), special_, symbols);
     if (corpus_.empty()) return edit;
     if (size_ == 0) throw UsageError("vocab extend --corpus needs --size");

@@ -7,7 +7,7 @@
 
 namespace dragoman::cli {
 
-/// --kernel-times, for commands that a GPU may compute.
+/// --kernel-times, for commands that translate or train.
 class KernelTimesOption {
  public:
   void add_to(boost::program_options::options_description& options);

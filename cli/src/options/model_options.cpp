@@ -20,29 +20,30 @@ struct ModelOptions::Settings {
   std::string device = "cpu";
   bool batch_invariant = false;
   std::string memory = {};
-  std::string compute{tensor::kStoredCompute};
+  std::optional<std::string> compute{};
   bool allow_non_finite = false;
 };
 
-const core::OptionTable<ModelOptions::Settings>& ModelOptions::table() {
-  static const core::OptionTable<Settings> table =
-      core::OptionTable<Settings>()
-          .number("threads", &Settings::threads, {.least = 0, .most = core::kMaxThreads}, "N", threads_help("threads"))
-          .text("device", &Settings::device, "NAME",
-                "cpu, reference (slow, double precision), a device of a plugin, or auto (the best available one); "
-                "`doctor` lists them")
-          .flag("batch_invariant", &Settings::batch_invariant,
-                "make the bits of each sentence independent of other sentences, at a cost; always so on the CPU")
-          .text("memory", &Settings::memory, "SIZE", "limit of GPU memory, such as 4GB (default: all of it)")
-          .text("compute", &Settings::compute, "TYPE",
-                fmt::format("{}; {}: the type that the model folder specifies", tensor::kComputeHelp,
-                            tensor::kStoredCompute))
-          .flag("allow_non_finite", &Settings::allow_non_finite,
-                "accept a model with weights that are NaN or infinite");
-  return table;
+core::OptionTable<ModelOptions::Settings> ModelOptions::make_table(std::string_view compute) {
+  return core::OptionTable<Settings>()
+      .number("threads", &Settings::threads, {.least = 0, .most = core::kMaxThreads}, "N", threads_help("threads"))
+      .text("device", &Settings::device, "NAME",
+            "cpu, reference (slow, double precision), a device of a plugin, or auto (the best available one); "
+            "`doctor` lists them")
+      .flag("batch_invariant", &Settings::batch_invariant,
+            "make the bits of each sentence independent of other sentences, at a cost; always so on the CPU")
+      .text("memory", &Settings::memory, "SIZE", "limit of GPU memory, such as 4GB (default: all of it)")
+      .text("compute", &Settings::compute, std::string(compute), "TYPE", std::string(tensor::kModelComputeHelp))
+      .flag("allow_non_finite", &Settings::allow_non_finite, "accept a model with weights that are NaN or infinite");
 }
 
-ModelOptions::ModelOptions() : options_(table().options()) {}
+const core::OptionTable<ModelOptions::Settings>& ModelOptions::table() const {
+  static const auto stored = make_table(tensor::kStoredCompute);
+  static const auto automatic = make_table(tensor::name_of(tensor::ComputeChoice::kAuto));
+  return translates_ ? automatic : stored;
+}
+
+ModelOptions::ModelOptions(bool translates) : translates_(translates), options_(table().options()) {}
 
 void ModelOptions::add_to(po::options_description& options) {
   options_.add_group_to("", options);
@@ -73,12 +74,14 @@ ModelOptions::Settings ModelOptions::settings() const {
   Settings settings;
   table().read(reader, settings);
   reader.finish();
+  if (!settings.compute)
+    settings.compute = translates_ ? tensor::name_of(tensor::ComputeChoice::kAuto) : tensor::kStoredCompute;
   return settings;
 }
 
 std::string ModelOptions::identity() const {
   const Settings own = settings();
-  return own.device + " " + own.compute;
+  return own.device + " " + *own.compute;
 }
 
 tensor::Device ModelOptions::device(plugins::Host& host, const core::LogSink& log) const {
@@ -89,7 +92,9 @@ tensor::Device ModelOptions::device(plugins::Host& host, const core::LogSink& lo
   if (own.device == runtime::kAutoDevice)
     core::log(log, core::LogLevel::kInfo, fmt::format("device {}", tensor::name_of(device)));
   if (compute() == tensor::ComputeChoice::kAuto)
-    core::log(log, core::LogLevel::kInfo, host.runtime().describe_automatic_compute(device));
+    core::log(log, core::LogLevel::kInfo,
+              fmt::format("compute {}, unless the model specifies a type",
+                          tensor::name_of(host.runtime().inference_type(device, tensor::ComputeChoice::kAuto))));
   return device;
 }
 
@@ -102,10 +107,12 @@ pipeline::ModelOptions ModelOptions::read(plugins::Host& host, const core::LogSi
 }
 
 std::optional<tensor::ComputeChoice> ModelOptions::compute() const {
-  const std::string name = settings().compute;
+  const std::string name = *settings().compute;
   const auto found = tensor::find_compute_choice(name);
   if (!found && name != tensor::kStoredCompute)
-    throw UsageError(fmt::format("--compute must be {}, {}", tensor::kStoredCompute, tensor::list_compute_choices()));
+    throw UsageError(fmt::format("{}compute '{}': must be {}, {}",
+                                 configured_.contains("compute") ? where_ + ": " : "--", name, tensor::kStoredCompute,
+                                 tensor::list_compute_choices()));
   return found;
 }
 

@@ -19,7 +19,8 @@ namespace dragoman::cli {
 /// --allow-non-finite, --plugin.
 class ModelOptions {
  public:
-  ModelOptions();
+  /// `translates`: --compute is `auto` by default, and otherwise `stored`.
+  explicit ModelOptions(bool translates = false);
   void add_to(boost::program_options::options_description& options);
   /// Moves these options out of a configuration. The command line takes precedence. `where` names the configuration in
   /// errors.
@@ -37,10 +38,12 @@ class ModelOptions {
 
  private:
   struct Settings;
-  static const core::OptionTable<Settings>& table();
+  static core::OptionTable<Settings> make_table(std::string_view compute);
+  const core::OptionTable<Settings>& table() const;
   /// Returns the values of the command line, completed by those of the configuration and the defaults.
   Settings settings() const;
 
+  bool translates_;
   StageOptions options_;
   core::Json configured_ = core::Json::object();
   std::string where_ = "model options";

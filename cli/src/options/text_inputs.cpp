@@ -2,8 +2,11 @@
 
 #include "program/command.h"
 
+#include <sys/stat.h>
+
 #include <fmt/format.h>
 #include <glob.h>
+#include <unistd.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
@@ -57,6 +60,12 @@ std::vector<std::filesystem::path> expand_files(const std::vector<std::string>& 
       files.emplace_back(value);
   }
   return files;
+}
+
+bool standard_input_is_piped() {
+  struct stat status {};
+  return ::fstat(STDIN_FILENO, &status) == 0 &&
+         (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || S_ISREG(status.st_mode));
 }
 
 void refuse_taken_files(const std::string& option, const std::vector<std::string>& words) {

@@ -24,10 +24,11 @@ namespace {
 
 tensor::ComputeType find_compute_type(const std::filesystem::path& folder, const plugins::Host& host,
                                       tensor::Device device, const ModelOptions& options,
-                                      tensor::ComputeChoice stored) {
-  if (options.compute) return host.runtime().inference_type(device, *options.compute);
+                                      std::optional<tensor::ComputeChoice> stored) {
+  const bool asks_the_folder = !options.compute || (*options.compute == tensor::ComputeChoice::kAuto && stored);
+  if (!asks_the_folder) return host.runtime().inference_type(device, *options.compute);
   try {
-    return host.runtime().inference_type(device, stored);
+    return host.runtime().inference_type(device, stored.value_or(tensor::ComputeChoice::kF32));
   } catch (const core::Error& error) {
     core::fail_option("compute", error.code(), "{}: compute: {}; choose another type with `compute`",
                       (folder / formats::ModelFiles::kConfig).string(), error.what());
@@ -168,6 +169,9 @@ plugins::Host& Model::host() const noexcept {
 }
 tensor::Device Model::device() const noexcept {
   return impl_->device;
+}
+const std::vector<Model>& Model::others() const noexcept {
+  return impl_->others;
 }
 tensor::ComputeType Model::compute_type() const noexcept {
   return impl_->compute_type;

@@ -44,7 +44,7 @@ class Verifier {
     found_.against = ModelFiles::kReference;
     const formats::ModelConfig& config = opened_->config();
     formats::ModelReference reference = formats::load_model_reference(path_, config.sequences);
-    found_.rounded_weights = config.compute != tensor::ComputeChoice::kF32;
+    found_.rounded_weights = config.compute.value_or(tensor::ComputeChoice::kF32) != tensor::ComputeChoice::kF32;
     const auto differences =
         formats::find_changed_weights(reference, formats::SafetensorsFile::open(path_ / ModelFiles::kWeights));
     found_.compared_weights = differences.compared;
@@ -55,7 +55,7 @@ class Verifier {
             differences.compared, fmt::join(names.begin(), names.begin() + std::min(names.size(), kShown), ", "),
             names.size() > kShown ? ", ..." : "");
     sentences_ = std::move(reference.sentences);
-    switch (config.compute) {
+    switch (config.compute.value_or(tensor::ComputeChoice::kF32)) {
       case tensor::ComputeChoice::kBF16:
         allow(tensor::ComputeType::kBF16);
         break;

@@ -31,13 +31,11 @@ OptionTable<decoding::LoopLimits> limits_table() {
               "number of hypotheses in flight per worker; 0: suitable for the device (no effect on results)");
 }
 
-OptionTable<ModelOptions> compute_table() {
+std::vector<std::pair<std::string_view, std::optional<tensor::ComputeChoice>>> compute_choices() {
   std::vector<std::pair<std::string_view, std::optional<tensor::ComputeChoice>>> choices = {
       {tensor::kStoredCompute, std::nullopt}};
   choices.insert(choices.end(), tensor::kComputeChoices.begin(), tensor::kComputeChoices.end());
-  return OptionTable<ModelOptions>().group("Machine").choice(
-      "compute", &ModelOptions::compute, std::move(choices), "TYPE",
-      fmt::format("{}; {}: the type that the model folder specifies", tensor::kComputeHelp, tensor::kStoredCompute));
+  return choices;
 }
 
 OptionTable<TranslateOptions> ignore_table() {
@@ -289,7 +287,7 @@ const OptionTable<TranslateSettings>& translate_table() {
           .flag("batch_invariant", &Settings::batch_invariant,
                 "make the bits of each sentence independent of other sentences, at a cost; always so on the CPU")
           .text("memory", &Settings::memory, "SIZE", "limit of GPU memory, such as 4GB (default: all of it)")
-          .include(&Settings::machine, compute_table());
+          .choice("compute", &Settings::compute, compute_choices(), "TYPE", std::string(tensor::kModelComputeHelp));
   return table;
 }
 

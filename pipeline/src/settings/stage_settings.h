@@ -70,7 +70,8 @@ const core::OptionTable<DecodeSettings>& decode_table();
 struct TranslateSettings {
   std::string model;
   TranslateOptions options;
-  ModelOptions machine;  ///< except for the device
+  ModelOptions machine;  ///< except for the device and the number type
+  std::optional<tensor::ComputeChoice> compute = tensor::ComputeChoice::kAuto;  ///< ModelOptions::compute
   EnsembleOptions ensemble;
   std::string suppress_file;
   std::string glossary;

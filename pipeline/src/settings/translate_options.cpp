@@ -77,6 +77,7 @@ TranslateStageOptions prepare_translate_options(TranslateSettings settings, cons
     options.check(device.memory > 0, "memory", core::demand_of_size());
   }
   settings.machine.device = host.device(settings.device, device);
+  settings.machine.compute = settings.compute;
   const std::string& strategy = searched.strategy;
   const auto& entry = registry.search_strategies().get(strategy);
   const auto make = [make = entry.make, decoding = searched, own = settings.decoder_options,

@@ -81,13 +81,38 @@ WriteOptions write_options(const WriteSettings& settings, const core::OptionRead
   return write;
 }
 
+/// Calls the function with the model and, of an ensemble, with the others.
+template <class Function>
+void for_each_model(const Model& model, const Function& function) {
+  function(model);
+  for (const Model& other : model.others()) function(other);
+}
+
+/// Returns "int8", or "fp32, int8" for an ensemble of such models.
+std::string compute_types_of(const Model& model) {
+  std::vector<std::string_view> types;
+  for_each_model(model, [&](const Model& each) { types.push_back(name_of(each.compute_type())); });
+  if (std::ranges::all_of(types, [&](std::string_view type) { return type == types.front(); })) types.resize(1);
+  return fmt::format("{}", fmt::join(types, ", "));
+}
+
+/// Returns true if a folder leaves the type to the program, and it is not fp32.
+bool chose_rounded_type(const Model& model) {
+  bool found = false;
+  for_each_model(model, [&](const Model& each) {
+    const bool open = each.config().compute.value_or(tensor::ComputeChoice::kAuto) == tensor::ComputeChoice::kAuto;
+    found = found || (open && each.compute_type() != tensor::ComputeType::kF32);
+  });
+  return found;
+}
+
 class Builder {
  public:
   /// `writes_file`: whether the output goes to a file.
   Builder(plugins::Host& host, int threads, bool writes_file)
       : host_(&host), threads_(threads), identity_(writes_file) {}
 
-  void add(const std::string& name, Json settings, const std::string& where) {
+  void add(const std::string& name, const Json& settings, const std::string& where) {
     core::OptionReader options(settings, where);
     settings_ = &settings;
     // The order of stages would otherwise be ambiguous.
@@ -203,17 +228,17 @@ class Builder {
     const tensor::Device device = stage.model.device.resolve(*host_);
     if (settings.device == runtime::kAutoDevice)
       pipeline_.add_note(fmt::format("translate: device {}", tensor::name_of(device)));
-    if (stage.model.compute == tensor::ComputeChoice::kAuto)
-      pipeline_.add_note("translate: " + host_->runtime().describe_automatic_compute(device));
     const AttentionSettings& attention = translate.attention;
     pipeline_.add_check([attention] { require_empty_folders(attention); });
     shows_attention_ = shows_attention_ || (attention.kind && attention.svg.empty() && attention.npy.empty());
     const decoding::DecodingOptions search = translate.resolved(model_defaults);
     makes_details_ = makes_details_ || search.n_best > 1 || search.want_alignment;
     const Model model(settings.model, *host_, stage.model, stage.ensemble);
-    // Records the folder's setting and the meaning of `auto`: another machine may continue the output.
-    const bool usual = model.compute_type() == tensor::ComputeType::kF32;
-    identity_.resolve("compute", usual ? Json() : Json(name_of(model.compute_type())));
+    // Records the folders' settings and the meaning of `auto`: another machine may continue the output.
+    const std::string types = compute_types_of(model);
+    identity_.resolve("compute", types == name_of(tensor::ComputeType::kF32) ? Json() : Json(types));
+    if (stage.model.compute == tensor::ComputeChoice::kAuto && chose_rounded_type(model))
+      pipeline_.add_note(fmt::format("translate: compute {}, the fastest type here; `compute` sets another", types));
     pipeline_.add(std::make_unique<TranslateService>(model, translate));
   }
 

@@ -189,7 +189,7 @@ Report describe_model_folder(const fs::path& path, const InspectOptions& options
   Report report;
   report.add("type", config.model_type);
   if (!config.plugin.empty()) report.add("plugin", config.plugin);
-  report.add("compute", std::string(name_of(config.compute)));
+  report.add("compute", config.compute ? std::string(name_of(*config.compute)) : "not specified");
   if (options.verify) add_checksums(report, path);
   add_tokenizers(report, folder);
   add_configuration(report, config);

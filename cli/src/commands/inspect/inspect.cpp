@@ -82,10 +82,7 @@ class Inspect final : public Command {
          "check the SHA256SUMS of a model folder or checkpoint, which reads every byte; also run an imported model, or "
          "one of another toolkit, and compare its results with the reference")  //
         ("compute", po::value(&compute_)->default_value(std::string(tensor::kStoredCompute))->value_name("TYPE"),
-         fmt::format("with --verify, for a model: {}; {}: the type that the model folder specifies",
-                     tensor::kComputeHelp,
-                     tensor::kStoredCompute)
-             .c_str())  //
+         fmt::format("with --verify, for a model: {}", tensor::kModelComputeHelp).c_str())  //
         ("corpus", po::value(&corpus_)->multitoken()->value_name("FILE..."),
          "for a tokenizer: text whose tokenisation is described")  //
         ("compare-compute", po::bool_switch(&compare_compute_),

@@ -305,7 +305,7 @@ class Serve final : public Command {
   core::Json searches_ = core::Json::object();
   StageOptions server_{server::server_option_table().options()};
   StageOptions search_{decoding::search_table().options(), {kRequestKeys.begin(), kRequestKeys.end()}};
-  ModelOptions model_options_;
+  ModelOptions model_options_{true};
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "options/lines/pair_input.h"
 
 #include "options/number_option.h"
+#include "options/text_inputs.h"
 #include "program/command.h"
 
 #include <fmt/format.h>
@@ -14,9 +15,10 @@ namespace po = boost::program_options;
 
 void PairInput::add_to(po::options_description& options) {
   const PairFields usual;
-  options.add_options()("source", po::value(&source_)->required()->value_name("FILE"),
-                        "required: source lines, or pairs (tsv, jsonl); gz and zst too; - is standard input")(
-      "target", po::value(&target_)->value_name("FILE"), "target lines, one per source line")(
+  options.add_options()("source", po::value(&source_)->value_name("FILE"),
+                        "source lines, or pairs (tsv, jsonl; by default those that are piped); gz and zst too; - is "
+                        "standard input")("target", po::value(&target_)->value_name("FILE"),
+                                          "target lines, one per source line")(
       "input-format", po::value(&format_)->default_value("text")->value_name("FORMAT"),
       "text: two files; tsv or jsonl: one file with one pair per line")(
       "source-column",
@@ -33,12 +35,16 @@ void PairInput::add_to(po::options_description& options) {
       "target-key", po::value(&fields_.target_key)->default_value(usual.target_key)->value_name("KEY"), "jsonl: key");
 }
 
-void PairInput::check() const {
+void PairInput::check() {
   if (format_ != "text" && format_ != "tsv" && format_ != "jsonl")
     throw UsageError("--input-format must be text, tsv or jsonl");
+  if (format_ == "text" && source_.empty())
+    throw UsageError("name a file of source lines and one of target lines, or set --input-format for pairs");
   if (format_ == "text" && target_.empty()) throw UsageError("give a file of target lines, or set --input-format");
   if (format_ != "text" && !target_.empty())
     throw UsageError(fmt::format("--input-format {} is of one file, which holds both sides", format_));
+  if (source_.empty() && standard_input_is_piped()) source_ = "-";
+  if (source_.empty()) throw UsageError(fmt::format("name a file of {} lines, or pipe them to the command", format_));
   if (source_ == "-" && target_ == "-") throw UsageError("--source and --target cannot both be standard input");
 }
 

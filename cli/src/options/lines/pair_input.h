@@ -19,8 +19,9 @@ class PairInput {
   /// Adds source, target, --input-format and related options. The first two are the command's first positional options.
   void add_to(boost::program_options::options_description& options);
 
-  /// UsageError if the options exclude each other.
-  void check() const;
+  /// Chooses the piped standard input if the pairs are in one file and none is named. UsageError if the options exclude
+  /// each other.
+  void check();
   LinePairReader open(const std::stop_token& stop) const;
   std::vector<std::filesystem::path> files() const;
   /// Returns the format of pairs, which belongs to the identity of a job's lines.

@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <dragoman/decoding/loop_limits.h>
 #include <dragoman/tensor/compute_type.h>
@@ -57,7 +58,8 @@ struct ModelOptions {
   int threads = 0;
   /// "cpu", "cuda", "cuda:1", "auto", ...
   DeviceChoice device{};
-  /// The number type of matrix products. Unset: the type that the model folder specifies.
+  /// The number type of matrix products. Unset: the type that the model folder specifies, or fp32. kAuto: the type that
+  /// the folder specifies, or the fastest type of the device that translates as well; see numerics.md.
   std::optional<tensor::ComputeChoice> compute{};
   /// Whether weights may be NaN or infinite. For research.
   bool allow_non_finite = false;
@@ -93,7 +95,9 @@ class Model {
   const ModelOptions& options() const noexcept;
   plugins::Host& host() const noexcept;
   tensor::Device device() const noexcept;
-  /// Returns the number type of matrix products on this machine.
+  /// Returns the further models of an ensemble.
+  const std::vector<Model>& others() const noexcept;
+  /// Returns the number type of matrix products on this machine. Models of an ensemble may have different ones.
   tensor::ComputeType compute_type() const noexcept;
   /// Returns the content of config.json.
   const formats::ModelConfig& config() const noexcept;
