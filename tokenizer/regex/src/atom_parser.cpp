@@ -1,6 +1,7 @@
 #include "atom_parser.h"
 
 #include <string>
+#include <utility>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -161,8 +162,8 @@ PatternAtom::Kind kind_of(std::string_view text) {
 std::uint32_t read_atom(PatternScanner& in, ParsedPattern& parsed, bool in_look_around) {
   const std::size_t begin = in.offset();
   const std::string_view text = in.rest();
-  const Item item = AtomReader(in).read();
-  const auto number = static_cast<std::uint32_t>(parsed.program.classes.size());
+  Item item = AtomReader(in).read();
+  const std::uint32_t number = add_class(parsed, in.since(begin), std::move(item.characters));
   parsed.atoms.push_back({.kind = item.single ? PatternAtom::Kind::kLiteral : kind_of(text),
                           .begin = begin,
                           .end = in.offset(),
@@ -170,7 +171,17 @@ std::uint32_t read_atom(PatternScanner& in, ParsedPattern& parsed, bool in_look_
                           .characters = number,
                           .negated = item.negated,
                           .in_look_around = in_look_around});
-  parsed.program.classes.push_back(item.characters);
+  return number;
+}
+
+std::uint32_t add_class(ParsedPattern& parsed, std::string_view text, icu::UnicodeSet characters) {
+  const auto number = static_cast<std::uint32_t>(parsed.program.classes.size());
+  if (characters.containsSome(0x80, 0x10FFFF) != 0) {
+    const auto [known, is_new] = parsed.shared_classes.emplace(text, number);
+    if (!is_new) return known->second;
+  }
+  characters.compact();
+  parsed.program.classes.push_back(std::move(characters));
   return number;
 }
 

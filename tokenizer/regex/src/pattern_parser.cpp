@@ -175,10 +175,7 @@ class PatternParser {
     return single(read_class());
   }
 
-  std::uint32_t word_class() {
-    parsed_.program.classes.push_back(*class_of_escape('w', false));
-    return static_cast<std::uint32_t>(parsed_.program.classes.size() - 1);
-  }
+  std::uint32_t word_class() { return add_class(parsed_, "\\w", *class_of_escape('w', false)); }
 
   static Code assertion(Kind kind, std::uint32_t characters) {
     return {.steps = {{.kind = kind, .characters = characters}}, .can_be_empty = true};
@@ -201,7 +198,7 @@ class PatternParser {
     else if (!read_interval(quantifier))
       return std::nullopt;
     quantifier.possessive = take_possessive(quantifier);
-    quantifier.lazy = in_.take('?');
+    quantifier.lazy = !quantifier.possessive && in_.take('?');  // behind a possessive one, it is another quantifier
     return quantifier;
   }
 

@@ -4,6 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace dragoman::tokenizer {
@@ -23,6 +26,9 @@ struct PatternAtom {
 struct ParsedPattern {
   PatternProgram program;
   std::vector<PatternAtom> atoms;  ///< in the order of the pattern
+  /// The numbers of classes that hold more than ASCII, by their text: such a class takes up to 30 KB, and `\W` is two
+  /// bytes. Classes of ASCII are small and may still get the other cases of their letters.
+  std::map<std::string, std::uint32_t, std::less<>> shared_classes;
 };
 
 }  // namespace dragoman::tokenizer
