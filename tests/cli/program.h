@@ -81,6 +81,11 @@ class ChildProcess {
   pid_t pid_ = 0;
 };
 
+/// For a child: signals end it even where the tests were started with `&` or nohup, which ignore them.
+inline void stop_ignoring_signals() {
+  for (const int number : {SIGINT, SIGHUP, SIGTERM}) ::signal(number, SIG_DFL);
+}
+
 /// The program running in the background, started without a shell between, so that signals reach it and nothing else.
 /// Its standard input is a pipe that stays open until close_input().
 class BackgroundProgram : public ChildProcess {
@@ -95,6 +100,7 @@ class BackgroundProgram : public ChildProcess {
     argv.push_back(nullptr);
     pid_ = ::fork();
     if (pid_ == 0) {
+      stop_ignoring_signals();
       ::dup2(pipe[0], STDIN_FILENO);
       ::dup2(::open("/dev/null", O_WRONLY), STDOUT_FILENO);
       ::dup2(::open(error_file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
@@ -106,9 +112,15 @@ class BackgroundProgram : public ChildProcess {
   }
   ~BackgroundProgram() { close_input(); }
 
+  /// Returns false if the program has ended or closed its input. A signal for that would end all tests without a word.
+  bool try_write(const std::string& text) const {
+    const auto before = ::signal(SIGPIPE, SIG_IGN);
+    const bool written = ::write(input_, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    ::signal(SIGPIPE, before);
+    return written;
+  }
   void write(const std::string& text) const {
-    if (::write(input_, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-      throw std::runtime_error("write to the program");
+    if (!try_write(text)) throw std::runtime_error("the program reads no more input: " + error());
   }
   void close_input() {
     if (input_ >= 0) ::close(input_);

@@ -22,6 +22,7 @@ class ServerProcess final : public ChildProcess {
     std::filesystem::remove(output_file_);
     pid_ = ::fork();
     if (pid_ == 0) {
+      stop_ignoring_signals();
       ::dup2(::open(output_file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
       ::dup2(::open(error_file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
       ::execv(argv[0], argv.data());

@@ -2,6 +2,7 @@
 
 #include "program/standard_streams.h"
 
+#include <atomic>
 #include <csignal>
 
 #include <unistd.h>
@@ -12,6 +13,8 @@ namespace dragoman::cli {
 namespace {
 
 struct sigaction previous_action {};
+std::atomic_flag reported;
+static_assert(ATOMIC_BOOL_LOCK_FREE == 2);
 
 /// Calls only functions that a signal handler may call.
 void report_cut_file(int /*signal*/, siginfo_t* info, void* /*context*/) {
@@ -20,6 +23,8 @@ void report_cut_file(int /*signal*/, siginfo_t* info, void* /*context*/) {
     sigaction(SIGBUS, &previous_action, nullptr);  // the instruction runs again
     return;
   }
+  // Several threads read a model at once. The first one to come here speaks and ends the process.
+  while (reported.test_and_set()) ::pause();
   write_to_standard_error("dragoman: ");
   write_to_standard_error(name);
   write_to_standard_error(
