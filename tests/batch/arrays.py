@@ -106,14 +106,14 @@ def check_counts(machine, folder, slurm):
     lines = sources(6000).splitlines(keepends=True)
     files = []
     for number in range(5):
-        files.append(folder / f"text {number}.txt")
+        files.append(folder / f"-text {number}.txt")
         files[-1].write_bytes(b"".join(lines[1200 * number : 1200 * (number + 1)]))
     listed, output = folder / "files.txt", folder / "corpus.counts"
-    listed.write_text("".join(f"{file}\n" for file in files))
+    listed.write_text("".join(f"{file.name}\n" for file in files))  # names that look like options
     machine.dragoman("count-words", *files, "--output", folder / "reference.counts", "--quiet")
     machine.dragoman("learn-bpe", *files, "--vocab-size", 2000, "--output", folder / "reference.json", "--quiet")
 
-    job = slurm.submit(EXAMPLES / "count-words.sbatch", 2, listed, output, options=["--array=1-2"])
+    job = slurm.submit(EXAMPLES / "count-words.sbatch", 2, listed, output, options=["--array=1-2", f"--chdir={folder}"])
     joining = slurm.submit(EXAMPLES / "join", 2, output, "dragoman", "count-words", "--counts", options=[f"--dependency=afterok:{job}"])
     learning = slurm.submit("--wrap", f"dragoman learn-bpe --counts '{output}' --vocab-size 2000 --output '{folder}/tokenizer.json'",
                             options=[f"--dependency=afterok:{joining}"])

@@ -170,6 +170,28 @@ def test_columns_that_do_not_fit_are_errors_before_a_job_starts(session):
         dragoman_spark.translate(texts_of(session, "Hund"), MODEL, output="x", score="x")
 
 
+def test_columns_that_prepare_adds_are_not_those_of_the_frame(session):
+    frame = session.createDataFrame([("a", "b", 1)], "source string, target string, __DRAGOMAN_line int")
+    with pytest.raises(ValueError, match="adds a column '__dragoman_line' for a time"):
+        dragoman_spark.prepare(frame, min_script=0)
+
+
+def test_counts_without_a_word_are_named(session, tmp_path):
+    for row in ((None, 2), ("a", None)):
+        counts = session.createDataFrame([("b", 1), row], "word string, count bigint")
+        with pytest.raises(Exception, match="a row without a word or without a count"):
+            dragoman_spark.save_counts(counts, tmp_path / "counts")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_model_may_be_the_current_folder(session, tmp_path, monkeypatch):
+    frame = texts_of(session, "Ein Hund läuft.")
+    (expected,) = dragoman_spark.translate(frame, MODEL).collect()
+    monkeypatch.chdir(MODEL)
+    for name in (".", f"../{MODEL.name}", f"./../{MODEL.name}/."):
+        assert dragoman_spark.translate(frame, name).collect() == [expected], name
+
+
 def test_pairs_may_be_bytes(session):
     frame = session.createDataFrame([(b"Ein  Hund", b"A dog"), (b"\xff", b"x")], "source binary, target binary")
     kept = dragoman_spark.prepare(frame, min_script=0, squeeze_spaces=True, max_length=None).collect()

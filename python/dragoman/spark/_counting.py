@@ -16,6 +16,7 @@ from .._options import LearnBpeOptions, LogFunction, ProgressFunction
 from .._temporary import temporary_folder
 from .._tokenizer import PathLike, Tokenizer
 from .._tokenizer import learn_bpe as learn_bpe_here
+from ..errors import BadInputError
 from ._lines import require_plain_file
 from ._program import program, require_options, require_success
 from ._session import Progress, column_named, map_batches, require_columns, require_spark, require_texts, task_threads
@@ -201,6 +202,8 @@ def _format_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatc
     import pyarrow as pa
 
     for batch in batches:
+        if batch.column(0).null_count or batch.column(1).null_count:
+            raise BadInputError("the counts have a row without a word or without a count; leave it out with dropna()")
         words, counts = batch.column(0).to_pylist(), batch.column(1).to_pylist()
         lines = b"".join([b"%d\t%s\n" % pair for pair in zip(counts, words)])
         yield pa.RecordBatch.from_arrays([pa.array([lines], pa.binary())], ["lines"])

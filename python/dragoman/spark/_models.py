@@ -36,8 +36,11 @@ class Place(NamedTuple):
         """Return the path on this machine."""
         from pyspark import SparkFiles
 
-        shipped = Path(SparkFiles.getRootDirectory(), self.name)
-        for candidate in (shipped, Path(self.path)):
+        root = Path(SparkFiles.getRootDirectory())
+        shipped = root / os.path.normpath(self.name)
+        # Names such as "." and "../models/de-en" mean folders of the driver.
+        named = root in shipped.parents and ".." not in shipped.parts
+        for candidate in (shipped, Path(self.path)) if named else (Path(self.path),):
             if candidate.exists():
                 return candidate
         raise MissingFileError(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _LINE = "__dragoman_line"
+_RANK = "__dragoman_rank"
 _KEYS = {"none": (), "pair": ("source", "target"), "source": ("source",), "target": ("target",)}
 
 
@@ -73,6 +74,8 @@ def prepare(
     """
     require_spark()
     require_texts(frame, source, target)
+    if taken := {_LINE, _RANK} & {name.lower() for name in frame.columns}:
+        raise ValueError(f"prepare() adds a column {min(taken)!r} for a time, but the DataFrame has one; rename it")
     if duplicates not in _KEYS:
         raise ValueError(f"duplicates is {duplicates!r}; it must be one of {', '.join(_KEYS)}")
     for name in filters:
@@ -90,7 +93,7 @@ def prepare(
     keys = [{"source": source, "target": target}[key] for key in _KEYS[duplicates]]
     if keys:
         rank = F.row_number().over(Window.partitionBy(*keys).orderBy(_LINE))
-        kept = kept.withColumn("__dragoman_rank", rank).where("__dragoman_rank = 1").drop("__dragoman_rank")
+        kept = kept.withColumn(_RANK, rank).where(f"{_RANK} = 1").drop(_RANK)
     return (kept.orderBy(_LINE) if ordered and keys else kept).drop(_LINE)
 
 
