@@ -1,28 +1,18 @@
-#include "no_more_threads.h"
-#include "tiny_model.h"
-
-#include <sys/stat.h>
+#include "pipeline_fixture.h"
 
 #include <algorithm>
-#include <fstream>
-#include <future>
 #include <limits>
 #include <mutex>
 #include <numeric>
-#include <thread>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
-#include <dragoman/core/yaml.h>
-#include <dragoman/pipeline/lexicon_builder.h>
 #include <dragoman/pipeline/pipeline.h>
 #include <dragoman/pipeline/translator.h>
 #include <dragoman/plugins/load_model.h>
-#include <dragoman/tokenizer/bpe_tokenizer.h>
 #include <dragoman/tokenizer/learn_bpe.h>
 #include <dragoman/tokenizer/line_coding.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
@@ -32,37 +22,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-class PipelineTest : public ::testing::Test {
- protected:
-  std::filesystem::path write(const std::string& name, const std::string& content) {
-    const auto path = model_.file(name);
-    std::ofstream(path, std::ios::binary) << content;
-    return path;
-  }
-  LineCounts run(const std::string& yaml, const PipelineOptions& options = {}, const std::stop_token& stop = {}) {
-    return make_pipeline(core::parse_yaml(yaml, "test.yml"), "test.yml", host_, 2).run(options, stop);
-  }
-  std::string error_of(const std::string& yaml) {
-    try {
-      run(yaml);
-    } catch (const core::Error& error) {
-      return error.what();
-    }
-    return "";
-  }
-  std::string stages(const std::string& middle, const std::string& write_options = "") const {
-    return "stages:\n  - read: {path: " + model_.file("in").string() + "}\n" + middle +
-           "  - write: {path: " + model_.file("out").string() + write_options + "}\n";
-  }
-  std::string translate_stage(const std::string& more = "") const {
-    return "  - translate: {model: " + model_.path().string() + ", beam-size: 2" + more + "}\n";
-  }
-  std::string output() const { return dragoman::testing::read_text(model_.file("out")); }
-
-  dragoman::testing::TinyModel model_;
-  plugins::Host host_;
-};
 
 TEST_F(PipelineTest, MapsAndTranslationKeepOrderAndLines) {
   std::string input;
@@ -137,50 +96,6 @@ TEST_F(PipelineTest, AStageGetsTheRecordsThatAreThereAtOnceAndInOrder) {
   EXPECT_EQ(std::accumulate(first.begin(), first.end(), std::size_t{0}), 300U);
   EXPECT_EQ(std::accumulate(second.begin(), second.end(), std::size_t{0}), 300U - 300U / 7) << "failed ones pass by";
   EXPECT_EQ(first.size(), 30U) << "a file does not keep its reader waiting";
-}
-
-TEST_F(PipelineTest, ShardsJoinedAreTheOutputOfTheWhole) {
-  write("in", "the cat\nthe dog sat\n\nein Hund und eine Katze\nthe log\n");
-  write("more", "the mat\nthe cat sat on the mat");
-  const auto job = [&](const std::string& shard, const std::string& out) {
-    return "stages:\n  - read: {path: [" + model_.file("in").string() + ", " + model_.file("more").string() + "]" +
-           shard + "}\n  - translate: {model: " + model_.path().string() +
-           ", decoder: sampling, temperature: 1.5, details: true}\n  - write: {path: " + model_.file(out).string() +
-           ", format: jsonl}\n";
-  };
-  EXPECT_EQ(run(job("", "out")).lines, 7U);
-  for (const int count : {1, 2, 3, 8}) {
-    std::string joined;
-    for (int i = 1; i <= count; ++i) {
-      run(job(fmt::format(", shard: {}/{}", i, count), "part"));
-      joined += dragoman::testing::read_text(model_.file("part"));
-    }
-    EXPECT_EQ(joined, output()) << count;
-  }
-  EXPECT_THAT(error_of(job(", shard: 4/3", "part")), HasSubstr("shard"));
-}
-
-TEST_F(PipelineTest, AShardGoesOnWhereItWasInterrupted) {
-  std::string text;
-  for (int i = 0; i < 300; ++i) text += std::string("the cat ") + (i % 7 == 0 ? "sat" : "") + "\n";
-  write("in", text);
-  const auto job = [&](const std::string& shard, const std::string& more) {
-    return "stages:\n  - read: {path: " + model_.file("in").string() + ", shard: " + shard + "}\n" + translate_stage() +
-           "  - write: {path: " + model_.file("out").string() + more + "}\n";
-  };
-  run(job("2/2", ""));
-  const std::string expected = output();
-  std::filesystem::remove(model_.file("out"));
-  std::stop_source stop;
-  PipelineOptions options;
-  options.progress = [&](const core::Progress& progress) {
-    EXPECT_EQ(progress.total, 150U);
-    if (progress.done == 40) stop.request_stop();
-  };
-  EXPECT_THROW(run(job("2/2", ""), options, stop.get_token()), core::Error);
-  EXPECT_THAT(error_of(job("1/2", ", resume: true")), HasSubstr("read.shard"));
-  run(job("2/2", ", resume: true"));
-  EXPECT_EQ(output(), expected);
 }
 
 TEST_F(PipelineTest, TheLastReportHasTheLatencies) {
@@ -297,186 +212,6 @@ TEST_F(PipelineTest, AByteOrderMarkIsLeftOutAndToldOnce) {
   EXPECT_EQ(describe(run(copy)), "");
 }
 
-TEST_F(PipelineTest, FailedLinesAreEmptyOrEndTheRun) {
-  write("in", "{\"source\": \"the cat\"}\nbroken\n{\"source\": \"the dog\"}\n");
-  const std::string yaml = "stages:\n  - read: {path: " + model_.file("in").string() + ", format: jsonl}\n" +
-                           translate_stage() + "  - write: {path: " + model_.file("out").string() + "}\n";
-  EXPECT_EQ(run(yaml).failed, 1U);
-  const std::string text = output();
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
-  try {
-    run(yaml, {.fail_on_error = true});
-    FAIL() << "the broken line went through";
-  } catch (const core::Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("line 2"));
-  }
-}
-
-TEST_F(PipelineTest, WhereEveryLineFailsTheRunDoes) {
-  std::string lines;
-  for (int i = 0; i < 30; ++i) lines += "no such piece\n";
-  write("in", lines);
-  const std::string decode =
-      "  - decode: {tokenizer: " + (model_.path() / "tokenizer.json").string() + ", format: ids}\n";
-  std::vector<std::string> warnings;
-  PipelineOptions options;
-  options.log = [&](core::LogLevel, std::string_view message) { warnings.emplace_back(message); };
-  try {
-    run(stages(decode), options);
-    FAIL() << "thirty failures are no success";
-  } catch (const core::Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("each of its 30 lines failed"));
-  }
-  EXPECT_EQ(warnings.size(), 20U);
-  EXPECT_THAT(warnings.back(), HasSubstr("further failures are only counted"));
-}
-
-TEST_F(PipelineTest, AnOptionSpelledTwiceAndAnOutputThatIsTheInputAreRefused) {
-  write("in", "a\n");
-  EXPECT_THAT(error_of(stages("  - translate: {model: m, beam-size: 2, beam_size: 3}\n")),
-              HasSubstr("'beam_size' is there twice"));
-  const std::string in = model_.file("in").string();
-  EXPECT_THAT(error_of("stages:\n  - read: {path: " + in + "}\n  - write: {path: " + in + "}\n"),
-              HasSubstr("which it would replace"));
-}
-
-TEST_F(PipelineTest, AStoppedRunResumesToTheSameBytes) {
-  std::string input;
-  for (int i = 0; i < 400; ++i) input += "the cat sat on mat " + std::to_string(i % 10) + "\n";
-  write("in", input);
-  run(stages(translate_stage()));
-  const std::string expected = output();
-  std::filesystem::remove(model_.file("out"));
-
-  std::stop_source stop;
-  PipelineOptions options;
-  options.progress = [&](const core::Progress& progress) {
-    if (progress.done == 100) stop.request_stop();
-  };
-  try {
-    run(stages(translate_stage()), options, stop.get_token());
-    FAIL() << "the stop was not noticed";
-  } catch (const core::Error& error) {
-    EXPECT_EQ(error.code(), core::ErrorCode::kInterrupted);
-  }
-  EXPECT_FALSE(std::filesystem::exists(model_.file("out")));
-  run(stages(translate_stage(), ", resume: true"));
-  EXPECT_EQ(output(), expected);
-}
-
-TEST_F(PipelineTest, ConfigurationErrorsNameTheStage) {
-  write("in", "");
-  EXPECT_THAT(error_of("stages: []\n"), HasSubstr("expected a list of stages"));
-  EXPECT_THAT(error_of("stagess: []\n"), HasSubstr("test.yml"));
-  EXPECT_THAT(error_of(stages("  - translat: {}\n")), HasSubstr("did you mean 'translate'"));
-  EXPECT_THAT(error_of(stages("  - translate: {}\n")), HasSubstr("'model' is missing"));
-  EXPECT_THAT(error_of(stages("  - split: {local: de}\n")), HasSubstr("did you mean 'locale'"));
-  EXPECT_THAT(error_of("stages:\n  - split: {locale: de}\n"),
-              HasSubstr("test.yml: stages: a pipeline needs a read stage"));
-  EXPECT_THAT(error_of(stages("  - split: {locale: xx}\n")),
-              HasSubstr("stage 2 (split): locale: 'xx' is not a language"));
-  EXPECT_THAT(error_of(stages("  - translate: {model: /nonexistent}\n")), HasSubstr("/nonexistent"));
-}
-
-TEST_F(PipelineTest, AnUnknownStageIsToldWhichThereAre) {
-  write("in", "");
-  EXPECT_THAT(error_of(stages("  - xyzzy: {}\n")),
-              HasSubstr("there are: read, normalize, split, translate, encode, decode, write"));
-}
-
-TEST_F(PipelineTest, ColumnsOutOfRangeNameTheStage) {
-  write("in", "a\n");
-  EXPECT_THAT(error_of(stages("", ", format: tsv, column: 0")),
-              HasSubstr("(write): column: is 0; it must be a whole number from 1 to 65536"));
-  EXPECT_THAT(error_of("stages:\n  - read: {column: 0}\n  - write: {}\n"),
-              HasSubstr("(read): column: is 0; it must be"));
-}
-
-TEST_F(PipelineTest, NumbersOutOfRangeNameTheirKeyBeforeTheModelIsLoaded) {
-  write("in", "");
-  EXPECT_THAT(error_of(stages("  - translate: {model: /nonexistent, beam-size: 0}\n")),
-              HasSubstr("beam_size: is 0; it must be a whole number from 1 to 10000"));
-  EXPECT_THAT(error_of(stages("  - translate: {model: /nonexistent, threads: -1}\n")),
-              HasSubstr("threads: is -1; it must be"));
-}
-
-/// Interrupts a translation of 400 lines after 100.
-class InterruptedTest : public PipelineTest {
- protected:
-  void interrupt(const std::string& more = "") {
-    std::stop_source stop;
-    PipelineOptions options;
-    options.progress = [&](const core::Progress& progress) {
-      if (progress.done == 100) stop.request_stop();
-    };
-    EXPECT_THROW(run(stages(translate_stage(more)), options, stop.get_token()), core::Error);
-  }
-  static std::string lines(const std::string& word) {
-    std::string text;
-    for (int i = 0; i < 400; ++i) text += "the " + word + " sat on mat " + std::to_string(i % 10) + "\n";
-    return text;
-  }
-  std::string partial() const { return dragoman::testing::read_text(model_.file("out.partial")); }
-};
-
-TEST_F(InterruptedTest, IsNotForgottenWithoutResume) {
-  write("in", lines("cat"));
-  interrupt();
-  const std::string kept = partial();
-  EXPECT_THAT(error_of(stages(translate_stage())), HasSubstr("`resume`"));
-  EXPECT_EQ(partial(), kept);
-  run(stages(translate_stage(), ", overwrite: true"));
-  EXPECT_EQ(std::filesystem::exists(model_.file("out.partial")), false);
-}
-
-TEST_F(InterruptedTest, KnowsTheNumberTypesOfAllModelsOfAnEnsemble) {
-  write("in", lines("cat"));
-  const std::filesystem::path other = model_.file("other");
-  std::filesystem::copy(model_.path(), other);
-  core::Json config = core::load_json(other / "config.json");
-  config["format_version"] = 2;
-  config["compute"] = "bf16";
-  core::write_file(other / "config.json", config.dump());
-  const std::string together = ", ensemble: [" + other.string() + "], compute: ";
-  interrupt(together + "stored");
-  for (const char* type : {"fp32", "bf16"})
-    EXPECT_THAT(error_of(stages(translate_stage(together + type), ", resume: true")), HasSubstr("translate.compute"));
-  run(stages(translate_stage(together + "stored"), ", resume: true"));
-}
-
-TEST_F(InterruptedTest, ResumesOnlyTheSameJobAndSaysWhatDiffers) {
-  write("in", lines("cat"));
-  interrupt();
-  const std::string kept = partial();
-  EXPECT_THAT(error_of(stages(translate_stage(", n-best: 2, details: true"), ", resume: true")), HasSubstr("n_best"));
-  EXPECT_THAT(error_of(stages(translate_stage(), ", format: jsonl, resume: true")), HasSubstr("write.format"));
-  EXPECT_THAT(error_of(stages(translate_stage(", compute: bf16"), ", resume: true")), HasSubstr("translate.compute"));
-  EXPECT_THAT(error_of(stages("  - normalize: {}\n" + translate_stage(), ", resume: true")), HasSubstr("stages"));
-  EXPECT_EQ(partial(), kept);
-  // Settings without an effect on results may differ, and the type that `auto` selects may be named.
-  const std::string_view type =
-      name_of(choice_of(host_.runtime().inference_type(tensor::Device::kCpu, tensor::ComputeChoice::kAuto)));
-  run(stages(translate_stage(fmt::format(", threads: 1, rows: 8, batch-tokens: 100, compute: {}", type)),
-             ", resume: true"));
-  EXPECT_FALSE(std::filesystem::exists(model_.file("out.partial.job")));
-}
-
-TEST_F(InterruptedTest, ResumesOnlyTheSameModel) {
-  write("in", lines("cat"));
-  interrupt();
-  model_.damage("decoder", 0.5F);
-  EXPECT_THAT(error_of(stages(translate_stage(), ", resume: true")), HasSubstr("translate.model/model.safetensors"));
-}
-
-TEST_F(InterruptedTest, ResumesOnlyTheSameInput) {
-  write("in", lines("cat"));
-  interrupt();
-  const std::string kept = partial();
-  write("in", lines("dog"));
-  EXPECT_THAT(error_of(stages(translate_stage(), ", resume: true")), HasSubstr("are not those that"));
-  EXPECT_EQ(partial(), kept);
-}
-
 TEST_F(PipelineTest, TheLastReportIsTheTrueTotal) {
   write("in", [] {
     std::string text;
@@ -490,39 +225,6 @@ TEST_F(PipelineTest, TheLastReportIsTheTrueTotal) {
   EXPECT_EQ(reports.back().done, 37U);
   EXPECT_EQ(reports.back().total, 37U);
   for (const core::Progress& report : reports) EXPECT_GE(report.total, report.done);
-}
-
-TEST_F(PipelineTest, AFullDiskEndsTheRunThoughTheInputIsSilent) {
-  for (const std::string& middle : {translate_stage(), "  - split: {locale: en}\n" + translate_stage(),
-                                    "  - normalize: {}\n" + translate_stage() + "  - normalize: {}\n"}) {
-    const auto fifo = model_.file("pipe");
-    std::filesystem::remove(fifo);
-    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
-    std::promise<void> ended;
-    std::thread feeder([&, end = ended.get_future()] {
-      std::ofstream out(fifo);
-      out << "the cat\n" << std::flush;
-      end.wait();  // holds the pipe open and says nothing while the run is on
-    });
-    EXPECT_THAT(
-        error_of("stages:\n  - read: {path: " + fifo.string() + "}\n" + middle + "  - write: {path: /dev/full}\n"),
-        HasSubstr("No space left"));
-    ended.set_value();
-    feeder.join();
-  }
-}
-
-TEST_F(PipelineTest, AThreadThatCannotStartIsOneError) {
-  write("in", "the cat\n");
-  const std::string yaml = stages("  - split: {locale: en}\n" + translate_stage());
-  Pipeline pipeline = make_pipeline(core::parse_yaml(yaml, "test.yml"), "test.yml", host_, 2);
-  const dragoman::testing::NoMoreThreads refused;
-  try {
-    pipeline.run({});
-    FAIL() << "it ran without threads";
-  } catch (const core::Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("cannot start a thread"));
-  }
 }
 
 TEST_F(PipelineTest, EmptyInputGivesEmptyOutput) {
@@ -590,13 +292,6 @@ TEST_F(PipelineTest, TheModelsOwnShortlistIsUsedUnlessTheUserSaysOtherwise) {
   EXPECT_THAT(
       error_of("stages: [{translate: {model: " + model_.path().string() + ", shortlist: none, shortlist-first: 3}}]"),
       HasSubstr("shortlist_first: needs a `shortlist`"));
-}
-
-TEST_F(PipelineTest, TooManyStagesAreRefused) {
-  write("in", "a\n");
-  std::string many;
-  for (int i = 0; i < 1000; ++i) many += "  - normalize: {}\n";
-  EXPECT_THAT(error_of(stages(many)), HasSubstr("test.yml: stages: 1002 of them; a pipeline has at most 1000"));
 }
 
 }  // namespace

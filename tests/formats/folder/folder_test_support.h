@@ -3,7 +3,9 @@
 #include "error_message.h"
 #include "test_data.h"
 
+#include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,13 @@ class PaperModel final : public nn::Seq2SeqModel {
   nn::Decoding run_decoder(nn::Context&, const nn::Sequences&, nn::DecoderState&, bool) const override { return {}; }
   std::int64_t width_;
 };
+
+/// The names in a folder.
+inline std::set<std::string> names_in(const std::filesystem::path& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) names.insert(entry.path().filename().string());
+  return names;
+}
 
 /// A tokenizer.json of three special tokens, <unk> <s> </s>, and one piece for each of `letters`.
 inline std::string tokenizer_json(const std::string& letters) {
