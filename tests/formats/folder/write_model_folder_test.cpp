@@ -1,8 +1,6 @@
 #include "dragoman/formats/model_folder.h"
-
 #include "folder_test_support.h"
 #include "test_data.h"
-
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

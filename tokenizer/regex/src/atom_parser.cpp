@@ -1,7 +1,6 @@
 #include "atom_parser.h"
 
 #include <string>
-#include <utility>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -162,8 +161,8 @@ PatternAtom::Kind kind_of(std::string_view text) {
 std::uint32_t read_atom(PatternScanner& in, ParsedPattern& parsed, bool in_look_around) {
   const std::size_t begin = in.offset();
   const std::string_view text = in.rest();
-  Item item = AtomReader(in).read();
-  const std::uint32_t number = add_class(parsed, in.since(begin), std::move(item.characters));
+  const Item item = AtomReader(in).read();
+  const std::uint32_t number = add_class(parsed, in.since(begin), item.characters);
   parsed.atoms.push_back({.kind = item.single ? PatternAtom::Kind::kLiteral : kind_of(text),
                           .begin = begin,
                           .end = in.offset(),
@@ -174,14 +173,14 @@ std::uint32_t read_atom(PatternScanner& in, ParsedPattern& parsed, bool in_look_
   return number;
 }
 
-std::uint32_t add_class(ParsedPattern& parsed, std::string_view text, icu::UnicodeSet characters) {
+std::uint32_t add_class(ParsedPattern& parsed, std::string_view text, const icu::UnicodeSet& characters) {
   const auto number = static_cast<std::uint32_t>(parsed.program.classes.size());
   if (characters.containsSome(0x80, 0x10FFFF) != 0) {
     const auto [known, is_new] = parsed.shared_classes.emplace(text, number);
     if (!is_new) return known->second;
   }
-  characters.compact();
-  parsed.program.classes.push_back(std::move(characters));
+  parsed.program.classes.push_back(characters);
+  parsed.program.classes.back().compact();
   return number;
 }
 

@@ -9,6 +9,6 @@ namespace dragoman::tokenizer {
 /// returns the number of its class.
 std::uint32_t read_atom(PatternScanner& in, ParsedPattern& parsed, bool in_look_around);
 /// Adds a class that `text` stands for, unless it is shared and known, and returns its number.
-std::uint32_t add_class(ParsedPattern& parsed, std::string_view text, icu::UnicodeSet characters);
+std::uint32_t add_class(ParsedPattern& parsed, std::string_view text, const icu::UnicodeSet& characters);
 
 }  // namespace dragoman::tokenizer
