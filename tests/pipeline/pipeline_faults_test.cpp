@@ -288,7 +288,7 @@ TEST_F(PipelineTest, TooManyStagesAreRefused) {
   EXPECT_THAT(error_of(stages(many)), HasSubstr("test.yml: stages: 1002 of them; a pipeline has at most 1000"));
 }
 
-/// What a run that resumes knows of its input.
+/// Returns the input lines that the notes of an interrupted run vouch for.
 std::vector<std::uint64_t> lines_of(const std::vector<std::string>& notes) {
   std::vector<std::uint64_t> lines;
   for (const InputPoint& point : known_points(notes)) lines.push_back(point.lines);
