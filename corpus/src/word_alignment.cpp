@@ -165,9 +165,9 @@ Links parse_pharaoh(std::string_view line, std::int64_t source_size, std::int64_
                   core::ErrorCode::kBadInput, "{} is no link; there must be numbers from 0, as in 0-0 1-2",
                   core::Quoted{word});
     core::require(link.source < source_size && link.target < target_size, core::ErrorCode::kBadInput,
-                  "the link {} is outside of {} source and {} target units; are these the texts that were aligned, "
+                  "the link {}-{} is outside of {} source and {} target units; are these the texts that were aligned, "
                   "and units of the same kind?",
-                  word, source_size, target_size);
+                  link.source, link.target, source_size, target_size);
     links.push_back(link);
   }
   std::ranges::sort(links);

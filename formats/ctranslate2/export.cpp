@@ -172,11 +172,8 @@ void put_positions(Ctranslate2Writer& writer, const ExportedModel& exported, con
 }
 
 void write_lists(const ExportedModel& exported, const TransformerShape& shape, const std::filesystem::path& folder) {
-  const bool joint =
-      shape.config.tying == transformer::Tying::kAll || shape.config.tying == transformer::Tying::kSourceTarget;
-  const std::int64_t start = shape.zero_start ? 1 : 0;
-  const auto source = pieces_of(*exported.source_tokenizer, shape.sequences.source_vocabulary - (joint ? start : 0));
-  const auto target = pieces_of(*exported.target_tokenizer, shape.sequences.target_vocabulary - start);
+  const auto source = pieces_of(*exported.source_tokenizer, shape.source_pieces());
+  const auto target = pieces_of(*exported.target_tokenizer, shape.target_pieces());
   const auto write = [&](const char* name, const std::vector<std::string>& pieces) {
     core::write_file(folder / name, core::Json(pieces).dump(1) + "\n");
   };

@@ -329,6 +329,7 @@ class Folder {
     if (output_is_target) ignored_.emplace(file_->stored_name("decoder/projection/weight"));
     if (has("decoder/project_out/weight")) shape_.config.output_width = dimension("decoder/project_out/weight", 0);
     shape_.zero_start = whole_setting(Side::kDecoder, "start_from_zero_embedding", 0) != 0;
+    shape_.adds_start = shape_.zero_start;
     shape_.config.output_bias = shape_.zero_start || has("decoder/projection/bias");
   }
 

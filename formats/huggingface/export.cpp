@@ -27,7 +27,7 @@ class TransformersExport {
     shape_ = exported_shape(exported, false);
     const Config& config = shape_.config;
     // In transformers, the start token has an ordinary row.
-    shape_.zero_start = false;
+    shape_.adds_start = false;
     shape_.untied_layers = true;
     pegasus_ = config.norm == NormPlace::kPre;
     require(config.final_norm == pegasus_,

@@ -11,6 +11,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
+#include <dragoman/core/log.h>
 
 namespace dragoman::imports {
 namespace {
@@ -27,8 +28,8 @@ class MarianExport {
   explicit MarianExport(const ExportedModel& exported) : exported_(exported), shape_(exported_shape(exported, true)) {
     const Config& config = shape_.config;
     require(shape_.zero_start,
-            "its decoder begins with a token of its own, and Marian's with zeros; only models that came from Marian, "
-            "or begin as those do, go back");
+            "its decoder begins with a token, and Marian's with zeros; train with model.decoder_start: zeros");
+    require(config.output_bias, "its output has no bias; train with model.output_bias: true");
     require(!config.activation.gated && (config.activation.activation == ops::Activation::kRelu ||
                                          config.activation.activation == ops::Activation::kSwish),
             "its activation is neither relu nor swish");
@@ -39,8 +40,7 @@ class MarianExport {
     require(config.encoder_tied_layers.empty(), "layers of its encoder are tied");
     require(config.alignment_heads == 1, "more than one head is the alignment");
     check_positions();
-    names_ = {.pre_norm = config.norm == NormPlace::kPre,
-              .shares_tables = config.tying == Tying::kAll || config.tying == Tying::kSourceTarget};
+    names_ = {.pre_norm = config.norm == NormPlace::kPre, .shares_tables = shape_.joint()};
     // The numbers of tied layers in Marian's order.
     const auto& tied = config.decoder_tied_layers;
     for (std::size_t i = 0; i < tied.size(); ++i)
@@ -52,6 +52,7 @@ class MarianExport {
     write_model(folder / kModel);
     write_lists(folder);
     copy_tokenizers(exported_, folder);
+    warn_of_decoder();
   }
 
  private:
@@ -59,18 +60,19 @@ class MarianExport {
     if (!holds) refuse_export(exported_, kMarianFormat, reason);
   }
 
+  /// In marian-dev (src/models/transformer.h), DecoderLayerSelfAttention keeps the inputs of earlier steps as they are,
+  /// and LayerAttention normalises keys and values only if they are the input of the step.
+  void warn_of_decoder() const {
+    if (shape_.recurrent || shape_.config.norm != NormPlace::kPre) return;
+    core::log(exported_.log, core::LogLevel::kWarning,
+              fmt::format("{}: Marian 1.12 scores and trains this model as it is, but translates differently: in a "
+                          "decoder with self-attention and norms in front (norm: pre), its search leaves out the norm "
+                          "of earlier keys and values. Train with norm: post, or with the model type ssru",
+                          exported_.path.string()));
+  }
+
   void check_positions() const {
     const Config& config = shape_.config;
-    if (config.positions == nn::PositionKind::kLearned) {
-      const tensor::Tensor& source = value_of(exported_, "encoder.positions.weight");
-      const tensor::Tensor& target = value_of(exported_, "decoder.positions.weight");
-      require(!config.embedding_scale && config.position_offset == 0,
-              "its positions are learned and embeddings scaled, or positions do not count from 0");
-      require(source.size() == target.size() &&
-                  std::equal(source.as<float>(), source.as<float>() + source.size(), target.as<float>()),
-              "encoder and decoder have learned positions of their own");
-      return;
-    }
     require(config.positions == nn::PositionKind::kTensor2Tensor && config.position_offset == 0 &&
                 config.position_base == nn::kPositionBase,
             "its positions are computed in another way (Marian's are sinusoidal-tensor2tensor, from 0)");
@@ -83,7 +85,6 @@ class MarianExport {
     const WeightPlan plan = plan_transformer(shape_, names);
     std::vector<float> values;
     for (const PlannedWeight& planned : plan) {
-      if (planned.parameter == "decoder.positions.weight") continue;
       for (std::size_t part = 0; part < planned.parts.size(); ++part) {
         const WeightPart& foreign = planned.parts[part];
         extract_part(planned, part, value_of(exported_, planned.parameter), values);
@@ -101,7 +102,6 @@ class MarianExport {
   std::string configuration() const {
     const Config& config = shape_.config;
     const bool pre = config.norm == NormPlace::kPre;
-    const std::int64_t joint = names_.shares_tables ? 1 : 0;
     const bool all = config.tying == Tying::kAll;
     const auto flag = [](bool value) { return value ? "true" : "false"; };
     std::string yaml =
@@ -115,8 +115,7 @@ class MarianExport {
     put("dec-cell", shape_.recurrent ? "ssru" : "gru");
     put("dec-depth", config.decoder_layers);
     put("dim-emb", config.d_model);
-    yaml += fmt::format("dim-vocabs:\n  - {}\n  - {}\n", shape_.sequences.source_vocabulary - joint,
-                        shape_.sequences.target_vocabulary - 1);
+    yaml += fmt::format("dim-vocabs:\n  - {}\n  - {}\n", shape_.source_pieces(), shape_.target_pieces());
     put("enc-depth", config.encoder_layers);
     put("output-omit-bias", "false");
     put("tied-embeddings", flag(all || config.tying == Tying::kTargetOutput));
@@ -132,7 +131,7 @@ class MarianExport {
     put("transformer-postprocess-top", config.final_norm ? "n" : "\"\"");
     put("transformer-preprocess", pre ? "n" : "\"\"");
     put("transformer-tied-layers", tied_layers());
-    put("transformer-train-position-embeddings", flag(config.positions == nn::PositionKind::kLearned));
+    put("transformer-train-position-embeddings", "false");
     return yaml;
   }
 
@@ -151,9 +150,8 @@ class MarianExport {
   }
 
   void write_lists(const std::filesystem::path& folder) const {
-    const std::int64_t joint = names_.shares_tables ? 1 : 0;
-    const auto source = pieces_of(*exported_.source_tokenizer, shape_.sequences.source_vocabulary - joint);
-    const auto target = pieces_of(*exported_.target_tokenizer, shape_.sequences.target_vocabulary - 1);
+    const auto source = pieces_of(*exported_.source_tokenizer, shape_.source_pieces());
+    const auto target = pieces_of(*exported_.target_tokenizer, shape_.target_pieces());
     require_pieces(source);
     require_pieces(target);
     const bool shared = source == target;

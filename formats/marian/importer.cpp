@@ -213,17 +213,12 @@ class Model {
           c.number("transformer-guided-alignment-layer", 1, 1, shape_.config.decoder_layers) - 1;
   }
 
+  /// Transformers of Marian have no learned positions: they do not read transformer-train-position-embeddings.
   void read_positions(Configuration& c) {
     c.require_absent("transformer-disable-position-embeddings", "Transformers without positions");
     shape_.sequences.maximum_source_length = shape_.sequences.maximum_target_length = kLongest;
-    const auto* table = file_->shape_of("Wpos");
-    shape_.config.positions = table == nullptr ? nn::PositionKind::kTensor2Tensor : nn::PositionKind::kLearned;
-    shape_.config.embedding_scale = table == nullptr;
-    if (table == nullptr) return;
-    c.check(table->size() == 2 && table->front() >= 2 && table->front() <= 65536, "Wpos",
-            "must have a row for a token");
-    shape_.sequences.maximum_source_length = shape_.sequences.maximum_target_length =
-        static_cast<std::int32_t>(table->front());
+    shape_.config.positions = nn::PositionKind::kTensor2Tensor;
+    shape_.config.embedding_scale = true;
   }
 
   void read_tables(Configuration& c) {
@@ -235,7 +230,7 @@ class Model {
                                    : Tying::kNone;
     names_.shares_tables = source;
     names_.output_is_turned = file_->shape_of("decoder_ff_logit_out_W") != nullptr;
-    shape_.zero_start = true;
+    shape_.zero_start = shape_.adds_start = true;
     shape_.config.output_bias = true;
     const std::vector<int> sizes = c.numbers("dim-vocabs");
     c.check(sizes.empty() || sizes.size() == 2, "dim-vocabs", "must be of one source and one target");

@@ -18,7 +18,7 @@ class MarianNames final : public TransformerNames {
   Pair linear(Side side, int layer, LinearKind kind, bool gated) const override;
   Pair norm(Side side, int layer, NormKind kind) const override;
   WeightPart table(TableKind kind) const override;
-  WeightPart positions(Side) const override { return {.name = "Wpos"}; }
+  WeightPart positions(Side) const override { return {}; }  // there are no learned ones
   WeightPart output_bias() const override { return {.name = "decoder_ff_logit_out_b", .optional = true}; }
   WeightPart output_projection() const override;
 

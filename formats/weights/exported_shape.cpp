@@ -6,6 +6,7 @@
 #include <dragoman/core/file.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/nn/positions.h>
+#include <dragoman/nn/zero_start.h>
 #include <dragoman/tokenizer/tokenizer_files.h>
 
 namespace dragoman::imports {
@@ -16,17 +17,14 @@ using core::ErrorCode;
 /// The threshold for kNeverWritten and for similar values of other writers.
 constexpr float kHardlyWritten = -1000;
 
-/// Returns whether the decoder's start token is a final row of zeros that is never generated. Importing a model that
-/// starts from zeros adds such a row.
-bool starts_from_zeros(const ExportedModel& exported, const transformer::Config& config) {
+/// Returns whether the decoder's start token is the last piece and never generated. The import of a model without such
+/// a token adds it in this way.
+bool has_added_start(const ExportedModel& exported, const transformer::Config& config) {
   const nn::SequenceSpec& sequences = exported.model->spec();
   if (!config.output_bias || sequences.decoder_start != sequences.target_vocabulary - 1) return false;
   if (sequences.decoder_start == sequences.begin && sequences.begin == sequences.end) return false;
   const tensor::Tensor& bias = value_of(exported, "output.bias");
-  if (bias.as<float>()[bias.size() - 1] > kHardlyWritten) return false;
-  const nn::Parameter* table = exported.model->embedding_tables().target;
-  const float* row = table->value.as<float>() + (table->value.rows - 1) * table->value.cols;
-  return std::all_of(row, row + table->value.cols, [](float value) { return value == 0; });
+  return bias.as<float>()[bias.size() - 1] <= kHardlyWritten;
 }
 
 void copy_tokenizer(formats::TokenizerSide side, const tokenizer::TokenizerSpec& spec,
@@ -60,7 +58,8 @@ TransformerShape exported_shape(const ExportedModel& exported, bool may_recur) {
   TransformerShape shape{.config = transformer::read_config(exported.model->config(), exported.path.string()),
                          .sequences = exported.model->spec(),
                          .recurrent = recurrent};
-  shape.zero_start = starts_from_zeros(exported, shape.config);
+  shape.zero_start = nn::starts_from_zeros(*exported.model);
+  shape.adds_start = shape.zero_start && has_added_start(exported, shape.config);
   return shape;
 }
 

@@ -64,22 +64,20 @@ class Planner {
   }
 
  private:
-  bool joint() const { return config_.tying == Tying::kAll || config_.tying == Tying::kSourceTarget; }
-
   void table(const char* parameter, TableKind kind, std::int64_t rows, std::int64_t cols, bool starts) {
     plan_.push_back({.parameter = parameter,
                      .rows = rows,
                      .cols = cols,
                      .parts = {names_.table(kind)},
-                     .added = starts && shape_.zero_start ? 1 : 0});
+                     .added = starts && shape_.adds_start ? 1 : 0});
   }
 
   void tables() {
     const std::int64_t source = shape_.sequences.source_vocabulary;
     const std::int64_t target = shape_.sequences.target_vocabulary;
     const std::int64_t width = config_.output_width == 0 ? config_.d_model : config_.output_width;
-    const char* target_table = joint() ? "embedding.weight" : "target_embedding.weight";
-    if (joint()) {
+    const char* target_table = shape_.joint() ? "embedding.weight" : "target_embedding.weight";
+    if (shape_.joint()) {
       table(target_table, TableKind::kSource, source, config_.d_model, true);
       if (shape_.untied_tables) table(target_table, TableKind::kTarget, target, config_.d_model, true);
     } else {
@@ -100,7 +98,7 @@ class Planner {
                        .cols = target,
                        .is_vector = true,
                        .parts = {names_.output_bias()},
-                       .added = shape_.zero_start ? 1 : 0,
+                       .added = shape_.adds_start ? 1 : 0,
                        .added_value = kNeverWritten,
                        .replaced_from = shape_.unused_from});
   }

@@ -63,9 +63,11 @@ struct TransformerShape {
   nn::SequenceSpec sequences;
   /// The decoder's layers have a recurrent unit (the model type "ssru") instead of self-attention.
   bool recurrent = false;
-  /// The file has no row for the decoder's start token. This token is the last one of the target's vocabulary and, if
-  /// tables are shared, of the source's. Its row is zero, and the token is never generated.
+  /// The decoder's first input is a vector of zeros: the row of its start token.
   bool zero_start = false;
+  /// The file has no row for the decoder's start token, which requires zero_start. This token is the last one of the
+  /// target's vocabulary and, if tables are shared, of the source's. It is never generated.
+  bool adds_start = false;
   /// The first row of the target's table without a piece in the file's vocabulary, or -1 if there is none. Tokens of
   /// these rows are never generated, which requires config.output_bias.
   std::int64_t unused_from = -1;
@@ -73,6 +75,14 @@ struct TransformerShape {
   bool untied_layers = false;
   /// The file has tied matrices under each of their names.
   bool untied_tables = false;
+
+  /// Returns whether source and target have one table.
+  bool joint() const noexcept {
+    return config.tying == transformer::Tying::kAll || config.tying == transformer::Tying::kSourceTarget;
+  }
+  /// Return the number of pieces that the file has rows for.
+  std::int64_t source_pieces() const noexcept { return sequences.source_vocabulary - (adds_start && joint() ? 1 : 0); }
+  std::int64_t target_pieces() const noexcept { return sequences.target_vocabulary - (adds_start ? 1 : 0); }
 };
 
 /// The bias of tokens that are never generated: its exponential is 0, and sums with it stay finite.

@@ -33,6 +33,10 @@ TEST(Quote, LongTextIsCutAtACharacter) {
   EXPECT_EQ(printable("abcdefghi", 8), "abcde...");
   EXPECT_EQ(printable("äöüäöü", 8), "äö...");
   EXPECT_EQ(printable("\x1b\x1b\x1b", 8), "\\x1b...");
+  EXPECT_EQ(printable("abcdeäfgh", 8), "abcde...");
+  EXPECT_EQ(printable("abcdäefgh", 8), "abcd...");
+  EXPECT_EQ(printable("ä\x1b plain", 9), "ä\\x1b...");
+  EXPECT_EQ(printable("ä\x1b plain", 13), "ä\\x1b plain");
   EXPECT_EQ(printable("abc", 2), "..");
   EXPECT_EQ(quote(std::string(1000, 'x')).size(), 122U);
   for (std::size_t longest = 0; longest < 40; ++longest)

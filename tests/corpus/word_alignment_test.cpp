@@ -73,6 +73,12 @@ TEST(PharaohLine, WhatIsNoLinkIsNamed) {
               HasSubstr("1-2 is outside of 2 source and 2 target units"));
 }
 
+TEST(PharaohLine, MessageAboutALinkIsShort) {
+  const std::string link = std::string(100000, '0') + "3-" + std::string(100000, '0');
+  EXPECT_THAT(testing::message_of([&] { parse_pharaoh(link, 2, 2); }),
+              ::testing::StartsWith("the link 3-0 is outside of 2 source and 2 target units"));
+}
+
 TEST(WordsOf, AreWhatStandsBetweenBlanks) {
   const std::string text = "  a\tbc  \xC2\xA0 d ";
   std::vector<std::string> words;

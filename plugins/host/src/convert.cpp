@@ -61,7 +61,7 @@ class Conversion {
     require("from", options_.from.empty(), "`from`" + why);
     require("import_options", !has_import_options(), "`import_options`" + why);
     require_no_reading("to", fmt::format("`to` {} exports a model", options_.to));
-    export_model(input_, output_, options_.to, host_, options_.stop);
+    export_model(input_, output_, options_.to, host_, options_.stop, options_.log);
     report(fmt::format("{}, as {}", input_.string(), options_.to));
   }
 

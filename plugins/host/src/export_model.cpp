@@ -39,7 +39,7 @@ void require_free(const path& output) {
 }  // namespace
 
 void export_model(const path& model, const path& output, const std::string& format, Host& host,
-                  const std::stop_token& stop) {
+                  const std::stop_token& stop, const core::LogSink& log) {
   const core::StopScope scope(stop);
   core::check_stop("exporting a model");
   const imports::ExportFormat& form = format_of(format);
@@ -61,7 +61,8 @@ void export_model(const path& model, const path& output, const std::string& form
                                         .tokenizers = opened->tokenizers(),
                                         .model = loaded.model.get(),
                                         .source_tokenizer = loaded.source_tokenizer.get(),
-                                        .target_tokenizer = loaded.target_tokenizer.get()};
+                                        .target_tokenizer = loaded.target_tokenizer.get(),
+                                        .log = log};
   core::StagedFolder staged(output);
   form.write(exported, staged.folder());
   staged.commit();

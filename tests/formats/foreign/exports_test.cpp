@@ -91,6 +91,19 @@ TEST_F(Exports, ComeBackFromMarianBitForBit) {
   }
 }
 
+/// golden/check_marian.py shows the difference with Marian itself.
+TEST_F(Exports, WarnOfWhatMarianTranslatesDifferently) {
+  for (const auto& [name, warnings] : {std::pair("opus", 0U), {"untied", 1U}}) {
+    const ImportedModel imported(host_, golden_file(std::string("marian/") + name));
+    std::vector<std::string> said;
+    plugins::export_model(imported.folder(), scratch_ / name, "marian-npz", host_, {},
+                          [&](core::LogLevel, std::string_view message) { said.emplace_back(message); });
+    ASSERT_EQ(said.size(), warnings) << name;
+    for (const std::string& warning : said)
+      EXPECT_THAT(warning, HasSubstr("its search leaves out the norm of earlier keys and values"));
+  }
+}
+
 TEST_F(Exports, OfT5AreTheTensorsThatTransformersWrote) {
   for (const char* family : {"t5", "flan-t5", "umt5"}) {
     const std::filesystem::path original = golden_file(std::string("huggingface/") + family);
@@ -168,7 +181,8 @@ TEST_F(Exports, HaveTokenizersForAutoTokenizer) {
 
 TEST_F(Exports, RefuseWhatTheOtherToolkitCannotSay) {
   EXPECT_THAT(error_of([&] { write(bundled_model(), "marian-npz"); }),
-              HasSubstr("cannot be exported as marian-npz: its decoder begins with a token of its own"));
+              HasSubstr("cannot be exported as marian-npz: its decoder begins with a token, and Marian's with zeros; "
+                        "train with model.decoder_start"));
   EXPECT_FALSE(std::filesystem::exists(scratch_ / "marian-npz")) << "nothing is left of an export that was refused";
   const ImportedModel opus(host_, golden_file("marian/opus"));
   EXPECT_THAT(error_of([&] { write(opus.folder(), "huggingface"); }), HasSubstr("layer_norm_epsilon is 1e-06"));

@@ -2,7 +2,7 @@
 
     python3 make_marian.py    # numpy 1.26, sentencepiece 0.2; with torch and transformers 4.44 the check against MarianMT runs, too
 
-Marian itself is in no package index. So `Reference` computes in double precision what marian-dev's src/models/transformer.h, src/rnn/cells.h
+check_marian.py lets Marian itself score these models. `Reference` computes in double precision what marian-dev's src/models/transformer.h, src/rnn/cells.h
 (SSRU) and src/layers/embedding.cpp say, in NumPy, one sentence at a time; the model `opus` is also converted by transformers' own
 convert_marian_to_pytorch, whose MarianMT, given Marian's positions and its 1e-6 in norms (transformers has 1e-5 and other wave lengths), must
 give the same log probabilities and the same greedy and beam translations. The .bin files are laid out as src/common/binary.cpp reads them.
@@ -104,8 +104,6 @@ def weights(settings, seed):
     else:
         put("encoder_Wemb", source, d, scale=0.4)
         put("decoder_Wemb", target, d, scale=0.4)
-    if settings["transformer-train-position-embeddings"]:
-        put("Wpos", 40, d, scale=0.5)
     for side, depth in (("encoder", settings["enc-depth"]), ("decoder", settings["dec-depth"])):
         if "n" in settings["transformer-postprocess-emb"]:
             norm(f"{side}_emb", "_pre")
@@ -141,8 +139,6 @@ class Reference:
 
     def positions(self, embedded):
         length, d = embedded.shape
-        if self.settings["transformer-train-position-embeddings"]:
-            return embedded + self.arrays["Wpos"][:length]
         scales = d // 2
         angles = np.arange(length)[:, None] * np.exp(np.arange(scales) * -(np.log(10000) / (scales - 1)))[None, :]
         return np.sqrt(d) * embedded + np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
@@ -372,7 +368,7 @@ def browser():
 
 
 def untied():
-    """Everything else: norms in front, on embeddings and on top, nothing tied, learned positions, no bias, lists of words, deflated."""
+    """Everything else: norms in front, on embeddings and on top, nothing tied, no bias, lists of words, deflated."""
     folder = HERE / "untied"
     folder.mkdir(parents=True, exist_ok=True)
     words = sorted({word for line in TEXT for word in line.split()})
@@ -381,7 +377,7 @@ def untied():
         save(folder / name, "".join(f"{piece}: {i}\n" for i, piece in enumerate(listed)))
     settings = options(**{"dim-vocabs": [len(source), len(target)], "transformer-preprocess": "n", "transformer-postprocess": "da",
                           "transformer-postprocess-top": "n", "transformer-postprocess-emb": "nd", "tied-embeddings-all": False, "dec-depth": 1,
-                          "transformer-train-position-embeddings": True, "output-omit-bias": True, "transformer-ffn-activation": "relu"})
+                          "output-omit-bias": True, "transformer-ffn-activation": "relu"})
     arrays = weights(settings, 8)
     np.savez_compressed(folder / "model.npz", **npz_arrays(arrays, settings))
     sources = [[source.index(word) if word in source else 1 for word in text.split()] + [0] for text in SOURCES]

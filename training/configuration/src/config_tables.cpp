@@ -123,8 +123,11 @@ const OptionTable<ModelConfig>& model_table() {
                   "maximum length of a source in translation, in tokens including the end")
           .number("maximum_target_length", &Config::maximum_target_length, kLength, "N",
                   "maximum length of a target in translation, in tokens including the end")
-          .choice("decoder_start", &Config::decoder_starts_with_end, {{"begin", false}, {"end", true}}, "TOKEN",
-                  "first input of the decoder; end, as in fairseq");
+          .choice("decoder_start", &Config::decoder_start,
+                  {{"begin", DecoderStart::kBegin}, {"end", DecoderStart::kEnd}, {"zeros", DecoderStart::kZeros}},
+                  "INPUT",
+                  "first input of the decoder: the begin or end token (as in fairseq), or a vector of zeros (as in "
+                  "Marian)");
   return table;
 }
 

@@ -128,7 +128,7 @@ void write_both_embeddings(const DataConfig& config, Json& json) {
 /// The three names form an object in the configuration.
 OptionTable<DataConfig> special_token_table() {
   return OptionTable<DataConfig>()
-      .text("begin", &DataConfig::begin, "TOKEN", "first input of the decoder, with model.decoder_start: begin")
+      .text("begin", &DataConfig::begin, "TOKEN", "first input of the decoder, unless model.decoder_start is end")
       .text("end", &DataConfig::end, "TOKEN", "end of every sequence")
       .text("unknown", &DataConfig::unknown, "TOKEN", "token for text without a piece in the vocabulary");
 }

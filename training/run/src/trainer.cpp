@@ -87,6 +87,7 @@ void Trainer::Impl::start_fresh(const std::stop_token& stop) {
   parts_.model->parameters().initialise(parts_.config.training.seed);
   if (parts_.start) parts_.start->load(*parts_.model, parts_.tokenizers);
   load_embeddings(parts_.config.data, parts_.tokenizers, *parts_.model, parts_.environment.log, stop);
+  if (parts_.config.model.decoder_start == DecoderStart::kZeros) start_from_zeros(*parts_.model);
   if (parts_.adapters) {
     parts_.adapters->parameters().initialise(parts_.config.training.seed);
     parts_.adapters->keep_base();

@@ -5,6 +5,8 @@
 #include <type_traits>
 
 #include <dragoman/core/error.h>
+#include <dragoman/nn/zero_start.h>
+#include <dragoman/tensor/host_view.h>
 
 namespace dragoman::training {
 
@@ -29,6 +31,7 @@ UpdateGradients GradientAccumulator::compute(const TrainingState& state, bool st
   source_->go_to(state);
   UpdateGradients result{.batches = source_->available(recipe_->accumulate)};
   Tokens tokens = compute_share(state, result.batches);
+  keep_zero_start();
   result.stop_wanted = gather(tokens, stop);
   result.tokens = std::accumulate(tokens.begin(), tokens.end(), std::int64_t{0});
   result.losses = {losses(), result.batches};
@@ -72,6 +75,15 @@ GradientAccumulator::Tokens GradientAccumulator::compute_share(const TrainingSta
     throw;
   }
   return tokens;
+}
+
+void GradientAccumulator::keep_zero_start() {
+  nn::Seq2SeqModel& model = parts_.model;
+  if (!zero_start_) zero_start_ = parts_.adapters == nullptr && nn::starts_from_zeros(model);
+  if (!*zero_start_) return;
+  const nn::Parameter& table = *model.embedding_tables().target;
+  const std::int64_t start = model.spec().decoder_start;
+  tensor::queue_clear(model.parameters().memory(), table.gradient->value.row_range(start, start + 1));
 }
 
 std::int64_t GradientAccumulator::compute_batch(const TrainingState& state, std::int64_t batch, double scale,

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include <dragoman/core/log.h>
 #include <dragoman/formats/model_config.h>
 #include <dragoman/nn/seq2seq_model.h>
 #include <dragoman/tokenizer/tokenizer.h>
@@ -19,6 +20,7 @@ struct ExportedModel {
   const nn::Seq2SeqModel* model = nullptr;  ///< with values in F32 in host memory
   const tokenizer::Tokenizer* source_tokenizer = nullptr;
   const tokenizer::Tokenizer* target_tokenizer = nullptr;
+  core::LogSink log{};  ///< of warnings about what the other toolkit makes of the model
 };
 
 /// A format of another toolkit.

@@ -12,6 +12,7 @@
 #include <dragoman/core/quote.h>
 #include <dragoman/formats/checksums.h>
 #include <dragoman/formats/safetensors.h>
+#include <dragoman/nn/zero_start.h>
 #include <dragoman/tensor/host_view.h>
 
 namespace dragoman::training {
@@ -170,6 +171,24 @@ void load_embeddings(const DataConfig& config, const RunTokenizers& tokenizers, 
               fmt::format("embeddings of the {}: {}{}", kSides[side], account,
                           filler.found_none() ? "; are its pieces spelled as the tokenizer's?" : ""));
   }
+}
+
+void start_from_zeros(nn::Seq2SeqModel& model) {
+  if (nn::starts_from_zeros(model)) return;
+  const nn::Parameter* const table = model.embedding_tables().target;
+  core::require(table != nullptr, ErrorCode::kBadInput,
+                "model.decoder_start: zeros needs the embeddings of the decoder, and the model does not say which "
+                "parameter they are; use begin or end");
+  const std::int32_t start = model.spec().decoder_start;
+  core::require(start != model.spec().end, ErrorCode::kBadInput,
+                "model.decoder_start: the embedding of the begin token becomes zeros, and the begin token is the end "
+                "token as well; name another in data.special_tokens.begin");
+  core::require(!table->frozen, ErrorCode::kBadInput,
+                "model.decoder_start: zeros would change the embeddings ({}), which are not trained; leave it out, or "
+                "train them",
+                table->name);
+  tensor::clear(model.parameters().memory(), table->value.row_range(start, start + 1));
+  model.parameters().values_changed();
 }
 
 core::Json embedding_sums(const DataConfig& config, const core::Json& before) {

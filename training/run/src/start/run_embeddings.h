@@ -19,6 +19,10 @@ void prepare_embeddings(const DataConfig& config, nn::Seq2SeqModel& model);
 void load_embeddings(const DataConfig& config, const RunTokenizers& tokenizers, nn::Seq2SeqModel& model,
                      const core::LogSink& log, const std::stop_token& stop);
 
+/// Makes the decoder's first input a vector of zeros, which training keeps. Error{kBadInput} if the model does not
+/// declare its tables, if the token is the end as well, or if the table has values and is not trained.
+void start_from_zeros(nn::Seq2SeqModel& model);
+
 /// Returns the SHA-256 sums of the files by `source_embeddings` and `target_embeddings`, for run.json. A continued run
 /// does not read the files, so a missing file has the sum in `before`, the record of that run.
 core::Json embedding_sums(const DataConfig& config, const core::Json& before);

@@ -66,7 +66,7 @@ nn::SequenceSpec make_spec(const TrainingConfig& config, const RunTokenizers& to
   spec.begin = special_id(tokenizers.target, data.begin, data.target_tokenizer.file, "begin");
   spec.end = shared_id(data, tokenizers, data.end, "end");
   spec.unknown = shared_id(data, tokenizers, data.unknown, "unknown");
-  spec.decoder_start = config.model.decoder_starts_with_end ? spec.end : spec.begin;
+  spec.decoder_start = config.model.decoder_start == DecoderStart::kEnd ? spec.end : spec.begin;
   spec.maximum_source_length = config.model.maximum_source_length;
   spec.maximum_target_length = config.model.maximum_target_length;
   return spec;

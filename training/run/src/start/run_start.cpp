@@ -233,6 +233,11 @@ nn::SequenceSpec StartingModel::spec(const TrainingConfig& config, const RunToke
   spec.target_vocabulary = target.size();
   spec.maximum_source_length = config.model.maximum_source_length;
   spec.maximum_target_length = config.model.maximum_target_length;
+  // The folder's decoder may begin with a third token, which the configuration calls `begin`.
+  if (config.model.decoder_start == DecoderStart::kEnd)
+    spec.decoder_start = spec.end;
+  else if (spec.decoder_start == spec.end)
+    spec.decoder_start = spec.begin;
   return spec;
 }
 

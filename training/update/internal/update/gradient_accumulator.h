@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <dragoman/collective/collective.h>
@@ -69,6 +70,8 @@ class GradientAccumulator {
 
   /// Returns the tokens of this process's batches. The losses are on the device.
   Tokens compute_share(const TrainingState& state, std::int64_t batches);
+  /// Clears the gradient of a first input of the decoder that is zeros, so that it stays so.
+  void keep_zero_start();
   /// Returns the tokens of the batch.
   std::int64_t compute_batch(const TrainingState& state, std::int64_t batch, double scale,
                              autograd::Tape::Progress progress);
@@ -83,6 +86,7 @@ class GradientAccumulator {
   tensor::Context* context_;
   LossOptions loss_;
   bool guides_alignment_;
+  std::optional<bool> zero_start_;  ///< unknown before the first update, when the weights are not read
   GradientTree tree_;
   std::unique_ptr<GradientReducer> reducer_;  ///< nullptr: there is only one process
   tensor::Buffer losses_;                     ///< one LossRecord per micro-batch

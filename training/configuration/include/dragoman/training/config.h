@@ -76,6 +76,10 @@ struct SubwordSampling {
   std::int32_t n_best = 0;
 };
 
+/// The decoder's first input. kZeros: a vector of zeros, as in Marian. It is the row of the begin token, which training
+/// then leaves alone.
+enum class DecoderStart : std::uint8_t { kBegin, kEnd, kZeros };
+
 struct ModelConfig {
   /// A model folder that training starts from. It provides the model type, configuration, special tokens and weights,
   /// and the tokenizers unless `data` names others. Empty: a new model.
@@ -91,8 +95,7 @@ struct ModelConfig {
   /// DataConfig::maximum_length.
   std::int32_t maximum_source_length = 512;
   std::int32_t maximum_target_length = 512;
-  /// Whether the first decoder input is the end token (as in fairseq) rather than the begin token.
-  bool decoder_starts_with_end = false;
+  DecoderStart decoder_start = DecoderStart::kBegin;
   /// The keys that belong to the model type.
   core::Json options = core::Json::object();
 };
