@@ -72,30 +72,16 @@ class Student(Model):
     def command(self, search, compute, threads, form="text", folder=None):
         return [DRAGOMAN, "translate", "--quiet", "--model", folder or self.folder, "--input", self.source, "--output", "-", "--format", form,
                 "--compute", compute, "--threads", threads, *search.options(), "--maximum-length-factor", self.length_factor,
-                "--maximum-length-offset", 0, *self.machine]
+                "--maximum-length-offset", self.length_factor, *self.machine]  # Marian counts the end of the source
 
     def shortlist(self):
-        """How often each piece of the target stands in a training pair with each of the source, in Marian's form. Cheaper than alignments,
-        and as long: the speed is that of a real list."""
-        path = self.work / "lex.s2t"
+        """Of the training pairs, aligned by the model itself, in Marian's form."""
+        path, links = self.work / "lex.s2t", self.work / "train.align"
         if not path.exists():
-            pieces = []
-            for side, language in (("source", "de"), ("target", "en")):
-                output = self.work / f"train.{side}.pieces"
-                run([DRAGOMAN, "encode", "--quiet", "--tokenizer", self.tokenizer(side), "--input", DATA / f"multi30k/train.{language}.gz",
-                     "--output", output])
-                pieces.append(read_lines(output))
-            pairs, totals, targets = collections.Counter(), collections.Counter(), collections.Counter()
-            for source, target in zip(*pieces):
-                source, target = set(source.split()), set(target.split())
-                totals.update(source)
-                targets.update(target)
-                pairs.update((a, b) for a in source for b in target)
-            best = collections.defaultdict(list)
-            for (source, target), count in pairs.items():
-                best[source].append((count * count / targets[target], count / totals[source], target))
-            write_lines(path, (f"{target} {source} {share:.6f}" for source, found in best.items()
-                               for _, share, target in sorted(found, reverse=True)[:LISTED[1]]))
+            pairs = [DATA / f"multi30k/train.{language}.gz" for language in ("de", "en")]
+            common = ["--quiet", "--model", self.folder, *self.machine, *pairs, "--units", "pieces"]
+            run([DRAGOMAN, "align", *common, "--output", links])
+            run([DRAGOMAN, "shortlist", *common, "--alignments", links, "--best", LISTED[1], "--output", path])
         return path, *LISTED
 
 
@@ -130,9 +116,9 @@ def words_of(model):
     return sum(len(line.split()) for line in read_lines(model.source))
 
 
-def compare_students(rival, model, threads, runs):
+def compare_students(rival, model, threads, types, runs):
     shortlist, words, rows = model.shortlist(), words_of(model), []
-    plan = [(compute, best_setting(rival, model, compute, threads, shortlist)) for compute in TYPES]
+    plan = [(compute, best_setting(rival, model, compute, threads, shortlist)) for compute in types]
     ours_with = {"": [], "shortlist": ["--shortlist", shortlist[0], "--shortlist-first", shortlist[1], "--shortlist-best", shortlist[2]]}
     figures = collections.defaultdict(list)
     bleu = {}
@@ -162,7 +148,7 @@ def compare(arguments):
         model.take_texts(*texts)
         marian.converted(model)
         check(marian, model, max(arguments.threads))
-        ratios += [compare_students(marian, model, threads, arguments.runs) for threads in arguments.threads]
+        ratios += [compare_students(marian, model, threads, arguments.compute, arguments.runs) for threads in arguments.threads]
     if arguments.twin:
         rival = CTranslate2(arguments.version, python=arguments.python)
         twin = Student(arguments.twin.strip("/").replace("/", "-"), arguments.twin, False)
@@ -185,6 +171,7 @@ def add_command(commands):
                         help="tiny11 (random weights, made here), or a folder of a model that Marian can open (docs/move/marian.md)")
     parser.add_argument("--twin", metavar="DIR", help="the same student with self-attention, for CTranslate2")
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2], metavar="N")
+    parser.add_argument("--compute", nargs="+", choices=TYPES, default=TYPES, help="number types; both if not given")
     parser.add_argument("--source", metavar="FILE", help="text; Multi30k's test_2016_flickr if not given")
     parser.add_argument("--reference", metavar="FILE", help="its translations by people")
     parser.add_argument("--lines", type=int, default=4000, metavar="N", help="how many of them, from the beginning again if too few; 0: all")
