@@ -39,9 +39,9 @@ Variable LayerNorm::operator()(Context& context, const Variable& x) const {
 }
 
 ops::ResidualNorm LayerNorm::after_residual(Context& context, const Variable& residual, const Variable& x,
-                                            double dropout) const {
-  return ops::residual_dropout_layer_norm(context, residual, x, dropout, gain_->variable(), bias_->variable(),
-                                          epsilon_);
+                                            double dropout, const ops::NormMemory& memory) const {
+  return ops::residual_dropout_layer_norm(context, residual, x, dropout, gain_->variable(), bias_->variable(), epsilon_,
+                                          memory);
 }
 
 Variable RmsNorm::operator()(Context& context, const Variable& x) const {

@@ -5,6 +5,8 @@
 #include "dragoman/ops/elementwise.h"
 #include "dragoman/ops/rounded_parameters.h"
 
+#include <utility>
+
 namespace dragoman::ops {
 namespace {
 
@@ -55,8 +57,8 @@ ResidualNorm normalise_sum_composite(Context& context, const Variable& residual,
   return {sum, normalise(context, sum, norm)};
 }
 
-ResidualNorm normalise_sum(Context& context, const Variable& residual, const Variable& x, double rate,
-                           const Norm& norm) {
+ResidualNorm normalise_sum(Context& context, const Variable& residual, const Variable& x, double rate, const Norm& norm,
+                           const NormMemory& memory = {}) {
   auto* kernel = context.kernels().find(kResidualLayerNorm);
   if (kernel == nullptr) return normalise_sum_composite(context, residual, x, rate, norm);
   require_same_shape("residual_dropout_layer_norm", residual.value, x.value);
@@ -64,10 +66,13 @@ ResidualNorm normalise_sum(Context& context, const Variable& residual, const Var
   const double applied = effective_rate(context, rate);
   const RandomState random = applied > 0 ? autograd::next_random(context) : RandomState{};
   const bool record = autograd::recording(context, residual, x, norm.gain, norm.bias);
-  const Variable sum = autograd::make_variable(context, context.allocate(x.value.rows, x.value.cols), record);
-  Variable y = autograd::make_variable(context, context.allocate(x.value.rows, x.value.cols), record);
-  y.rounded = allocate_rounded_result(context, x.value.rows, x.value.cols);
-  const Statistics statistics = allocate_statistics(context, x.value.rows, norm, record);
+  const auto [rows, cols] = std::pair(x.value.rows, x.value.cols);
+  const bool overwrites_x = memory.may_overwrite_x && x.spare;
+  const bool shares_y = record && !memory.normalised.empty();
+  const Variable sum = autograd::make_variable(context, overwrites_x ? x.value : context.allocate(rows, cols), record);
+  Variable y = autograd::make_variable(context, shares_y ? memory.normalised : context.allocate(rows, cols), record);
+  y.rounded = allocate_rounded_result(context, rows, cols);
+  const Statistics statistics = allocate_statistics(context, rows, norm, record);
   kernel(context, {residual.value, x.value, applied, random, norm.gain.value, norm.bias.value, norm.epsilon, sum.value,
                    y.value, statistics.mean, statistics.inverse_deviation, norm.centred, y.rounded});
   if (record)
@@ -86,10 +91,29 @@ ResidualNorm normalise_sum(Context& context, const Variable& residual, const Var
                 y.gradient->value, dsum, optional_target(ctx, residual), optional_target(ctx, x),
                 optional_target(ctx, norm.gain), optional_target(ctx, norm.bias)});
     });
+  if (shares_y)
+    memory.again->arguments = {sum.value,
+                               norm.gain.value,
+                               norm.bias.value,
+                               norm.epsilon,
+                               y.value,
+                               statistics.mean,
+                               statistics.inverse_deviation,
+                               norm.centred};
   return {sum, y};
 }
 
 }  // namespace
+
+bool shares_norm_memory(const Context& context) {
+  const auto* mode = context.extension<autograd::TrainingMode>();
+  return mode != nullptr && mode->tape() != nullptr && !mode->recomputes() && !rounds_operands(context) &&
+         context.kernels().find(kResidualLayerNorm) != nullptr;
+}
+
+void record_again(Context& context, const NormAgain& again) {
+  autograd::record(context, nullptr, [again](Context& ctx) { ctx.kernels().get(kLayerNorm)(ctx, again.arguments); });
+}
 
 Variable layer_norm(Context& context, const Variable& x, const Variable& gain, const Variable& bias, double epsilon) {
   return normalise(context, x, {gain, bias, epsilon, true});
@@ -100,8 +124,9 @@ Variable rms_norm(Context& context, const Variable& x, const Variable& gain, dou
 }
 
 ResidualNorm residual_dropout_layer_norm(Context& context, const Variable& residual, const Variable& x, double rate,
-                                         const Variable& gain, const Variable& bias, double epsilon) {
-  return normalise_sum(context, residual, x, rate, {gain, bias, epsilon, true});
+                                         const Variable& gain, const Variable& bias, double epsilon,
+                                         const NormMemory& memory) {
+  return normalise_sum(context, residual, x, rate, {gain, bias, epsilon, true}, memory);
 }
 
 ResidualNorm residual_dropout_layer_norm_composite(Context& context, const Variable& residual, const Variable& x,

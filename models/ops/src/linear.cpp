@@ -74,7 +74,8 @@ Variable linear(Context& context, const Variable& x, const Weight& weight, const
   const bool record = autograd::recording(context, x, weight.value, bias);
   core::require(!record || weight.packed == nullptr, core::ErrorCode::kInvalidArgument,
                 "linear: there is no gradient through a packed weight; train with plain weights");
-  const Variable y = autograd::make_variable(context, context.allocate(x.value.rows, shape.outputs), record);
+  Variable y = autograd::make_variable(context, context.allocate(x.value.rows, shape.outputs), record);
+  y.spare = activation == Activation::kNone;
   const Tensor z = record && needs_input(activation) ? context.allocate(x.value.rows, shape.outputs) : Tensor{};
   const RoundedInput rounded = rounded_input(context, x, weight, record);
   kernel(context, {x.value, weight.value.value, weight.packed, bias.value, activation, z, y.value,

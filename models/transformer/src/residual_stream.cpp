@@ -7,13 +7,17 @@ namespace dragoman::transformer {
 Variable ResidualStream::input(Context& context, const nn::LayerNorm& norm) {
   if (place_ == NormPlace::kPost) return x_;
   if (pending_.empty()) return norm(context, x_);
-  const auto [sum, normalised] = norm.after_residual(context, x_, pending_, dropout_);
+  if (shared_.empty() && ops::shares_norm_memory(context)) shared_ = context.allocate(x_.value.rows, x_.value.cols);
+  const auto [sum, normalised] = norm.after_residual(
+      context, x_, pending_, dropout_, {.normalised = shared_, .again = &again_, .may_overwrite_x = !shared_.empty()});
   x_ = sum;
   pending_ = {};
   return normalised;
 }
 
 void ResidualStream::output(Context& context, const nn::LayerNorm& norm, const Variable& out) {
+  if (!again_.empty()) ops::record_again(context, again_);
+  again_ = {};
   if (place_ == NormPlace::kPost)
     x_ = norm.after_residual(context, x_, out, dropout_).normalised;
   else

@@ -2,7 +2,9 @@
 
 #include <cmath>
 
+#include <dragoman/ops/elementwise.h>
 #include <dragoman/ops/layer_norm.h>
+#include <dragoman/ops/linear.h>
 #include <dragoman/ops/slice.h>
 
 namespace dragoman::testing {
@@ -72,9 +74,11 @@ std::vector<OpCase> residual_cases(bool composite) {
                         .operands = {whole, whole, {1, shape.cols, 0.5, 1.5}, {1, shape.cols}},
                         .run =
                             [=](Context& c, Operands x) {
-                              const auto op = composite ? ops::residual_dropout_layer_norm_composite
-                                                        : ops::residual_dropout_layer_norm;
-                              return chosen(op(c, x[0], x[1], variant.rate, x[2], x[3], kEpsilon), variant.outputs);
+                              return chosen(composite ? ops::residual_dropout_layer_norm_composite(
+                                                            c, x[0], x[1], variant.rate, x[2], x[3], kEpsilon)
+                                                      : ops::residual_dropout_layer_norm(c, x[0], x[1], variant.rate,
+                                                                                         x[2], x[3], kEpsilon),
+                                            variant.outputs);
                             },
                         .training = variant.rate > 0,
                         .tolerance = 1e-4,
@@ -99,6 +103,45 @@ INSTANTIATE_TEST_SUITE_P(LayerNorm, OpGradientTest, ::testing::ValuesIn(small(no
 INSTANTIATE_TEST_SUITE_P(ResidualLayerNorm, OpTest, ::testing::ValuesIn(residual_cases(false)), case_name);
 INSTANTIATE_TEST_SUITE_P(ResidualLayerNorm, OpGradientTest, ::testing::ValuesIn(small(residual_cases(false))),
                          case_name);
+
+/// Two sub-layers whose inputs share memory, and whose sums may overwrite the outputs before them. What reads the first
+/// input must find it in the backward pass, where the second one has been written over it.
+std::vector<OpCase> shared_cases() {
+  std::vector<OpCase> result;
+  const std::vector<NormShape> shapes = {{1, 2}, {5, 7}, {3, 33}, {190, 130, true}, {5, 256, true}};
+  for (const bool shares : {false, true})
+    for (const NormShape& shape : shapes) {
+      const Operand whole{shape.rows, shape.cols, -2, 2};
+      const Operand square{shape.cols, shape.cols, -0.3, 0.3};
+      result.push_back(
+          {.name = (shares ? "shared" : "own") + norm_suffix(shape),
+           .operands = {whole, whole, {1, shape.cols, 0.5, 1.5}, {1, shape.cols}, square, square},
+           .run =
+               [=](Context& c, Operands x) {
+                 ops::NormAgain again;
+                 const bool can = shares && ops::shares_norm_memory(c);
+                 const ops::NormMemory memory{.normalised = can ? c.allocate(shape.rows, shape.cols) : Tensor{},
+                                              .again = &again,
+                                              .may_overwrite_x = can};
+                 Variable stream = x[0], pending = ops::scale(c, x[1], 1);
+                 for (const std::size_t weight : {4, 5}) {
+                   const ops::ResidualNorm norm =
+                       ops::residual_dropout_layer_norm(c, stream, pending, 0.3, x[2], x[3], kEpsilon, memory);
+                   stream = norm.sum;
+                   pending = ops::linear(c, norm.normalised, {x[weight], nullptr, {}}, {});
+                   if (!again.empty()) ops::record_again(c, again);
+                   again = {};
+                 }
+                 return std::vector<Variable>{ops::add(c, stream, pending)};
+               },
+           .training = true,
+           .tolerance = 1e-3,
+           .finite_differences = !shape.large});
+    }
+  return result;
+}
+INSTANTIATE_TEST_SUITE_P(SharedNorms, OpTest, ::testing::ValuesIn(shared_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(SharedNorms, OpGradientTest, ::testing::ValuesIn(small(shared_cases())), case_name);
 
 TEST(ResidualLayerNorm, FusedFormEqualsTheComposite) {
   const std::vector<OpCase> fused = residual_cases(false);

@@ -41,6 +41,8 @@ struct Variable {
   /// `value` rounded to the type of the products that read it, if the op that computed it has rounded it, too; see
   /// ops::allocate_rounded_result(). Otherwise empty.
   Tensor rounded{};
+  /// No backward pass reads `value` for the op that computed it, so the op that takes it last may overwrite it.
+  bool spare = false;
 
   bool empty() const noexcept { return value.empty(); }
   bool needs_gradient() const noexcept { return gradient != nullptr; }

@@ -45,7 +45,8 @@ class LayerNorm {
   LayerNorm(const Scope& scope, std::int64_t width, double epsilon);
   Variable operator()(Context& context, const Variable& x) const;
   /// Returns {residual + dropout(x), its norm}.
-  ops::ResidualNorm after_residual(Context& context, const Variable& residual, const Variable& x, double dropout) const;
+  ops::ResidualNorm after_residual(Context& context, const Variable& residual, const Variable& x, double dropout,
+                                   const ops::NormMemory& memory = {}) const;
 
  private:
   const Parameter* gain_;

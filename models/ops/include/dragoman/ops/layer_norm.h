@@ -50,7 +50,7 @@ Variable layer_norm(Context& context, const Variable& x, const Variable& gain, c
 Variable rms_norm(Context& context, const Variable& x, const Variable& gain, double epsilon);
 
 /// sum = residual + dropout(x); y = layer_norm(sum). One pass over memory instead of three. `rounded_y` is as in
-/// LayerNormArguments.
+/// LayerNormArguments. `sum` may be the memory of `x`.
 struct ResidualLayerNormArguments {
   Tensor residual;
   Tensor x;
@@ -89,6 +89,13 @@ struct ResidualLayerNormBackwardArguments {
 inline constexpr KernelKey<void(Context&, const ResidualLayerNormBackwardArguments&)> kResidualLayerNormBackward{
     "residual_dropout_layer_norm_backward"};
 
+/// Computes a norm again in the backward pass, because others have overwritten its result. y is empty if that is not
+/// necessary.
+struct NormAgain {
+  LayerNormArguments arguments{};
+  bool empty() const noexcept { return arguments.y.empty(); }
+};
+
 /// The results of a residual connection followed by a norm.
 struct ResidualNorm {
   Variable sum;  ///< residual + dropout(x): the output of a pre-norm layer
@@ -96,9 +103,28 @@ struct ResidualNorm {
   Variable normalised;
 };
 
+/// Memory for the results of a residual connection and a norm in training, so that fewer of them are kept. The results
+/// have the same bits.
+struct NormMemory {
+  /// [rows, cols] for `normalised`, which several norms may share. Its values are valid until the next norm writes it.
+  /// The caller calls record_again() with `again` after the last op that reads them. Empty: memory of its own.
+  Tensor normalised{};
+  NormAgain* again = nullptr;  ///< is set; nullptr only without `normalised`
+  /// `sum` may overwrite x if x is spare, because the caller does not need x any more.
+  bool may_overwrite_x = false;
+};
+
+/// Returns true if training on this device should use NormMemory: a tape is recorded without recomputation, and
+/// products read fp32 values. Devices that round the operands of products keep the rounded ones anyway.
+bool shares_norm_memory(const Context& context);
+/// Records that the norm is computed again before the backward pass of the ops that were recorded since.
+void record_again(Context& context, const NormAgain& again);
+
 /// Computes ResidualNorm. Fused if the device has the kernels, otherwise composed of dropout, add and layer_norm.
+/// The composed form ignores `memory`.
 ResidualNorm residual_dropout_layer_norm(Context& context, const Variable& residual, const Variable& x, double rate,
-                                         const Variable& gain, const Variable& bias, double epsilon);
+                                         const Variable& gain, const Variable& bias, double epsilon,
+                                         const NormMemory& memory = {});
 /// The composition of dropout, add and layer_norm; the reference for tests of the fused form.
 ResidualNorm residual_dropout_layer_norm_composite(Context& context, const Variable& residual, const Variable& x,
                                                    double rate, const Variable& gain, const Variable& bias,
