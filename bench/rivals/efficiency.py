@@ -17,7 +17,7 @@ import shutil
 
 from rivals.ctranslate2_rival import VERSION as CTRANSLATE2_VERSION, CTranslate2
 from rivals.marian_rival import VERSION, Marian, Setting, best_setting
-from rivals.models import WORK, Model, Search, output_of, read_lines, texts_of, write_lines
+from rivals.models import WORK, Model, Search, output_of, random_model, read_lines, texts_of, write_lines
 from rivals.process import DATA, DRAGOMAN, fail, run
 from rivals.translation import medians, ratio, report, time_in_turn
 
@@ -27,29 +27,10 @@ TYPES = ["fp32", "int8"]
 
 
 def tiny11():
-    """Trained for one update that changes nothing, in Marian's form."""
-    folder, tokenizer, run_folder = WORK / "tiny11-model", WORK / "base.json", WORK / "tiny11-run"
-    if not (folder / "config.json").exists():
-        print("making the model tiny11", flush=True)
-        texts = [DATA / f"multi30k/train.{language}.gz" for language in ("de", "en")]
-        if not tokenizer.exists():
-            run([DRAGOMAN, "learn-bpe", "--quiet", "--input", *texts, "--vocab-size", 30000, "--output", tokenizer])
-        configuration = {
-            "output": str(run_folder),
-            "model": {"type": "ssru", "d_model": 256, "heads": 8, "feed_forward": 1536, "encoder_layers": 6, "decoder_layers": 2,
-                      "decoder_start": "zeros", "output_bias": True, "positions": "sinusoidal-tensor2tensor", "layer_norm_epsilon": 1e-6,
-                      "maximum_source_length": 256, "maximum_target_length": 256},
-            "data": {"train": {"source": str(texts[0]), "target": str(texts[1])}, "tokenizer": str(tokenizer)},
-            "training": {"updates": 1, "batch_tokens": 512, "schedule": {"learning_rate": 0.00001, "warmup": 1}},
-            "validation": {"every": 0},
-            "checkpoint": {"every": 0},
-        }
-        (WORK / "tiny11.yml").write_text(json.dumps(configuration))  # JSON is YAML
-        shutil.rmtree(run_folder, ignore_errors=True)
-        run([DRAGOMAN, "train", "--quiet", "--plugin", "ssru", "--config", WORK / "tiny11.yml"])
-        shutil.copytree(run_folder / "last", folder)
-        shutil.rmtree(run_folder)
-    return folder
+    """In Marian's form."""
+    return random_model("tiny11-model", {"type": "ssru", "d_model": 256, "heads": 8, "feed_forward": 1536, "encoder_layers": 6,
+                                         "decoder_layers": 2, "decoder_start": "zeros", "output_bias": True,
+                                         "positions": "sinusoidal-tensor2tensor", "layer_norm_epsilon": 1e-6}, "--plugin", "ssru")
 
 
 class Student(Model):

@@ -111,29 +111,36 @@ class Model:
         return float(subprocess.run([str(part) for part in command], check=True, capture_output=True).stdout)
 
 
-def base_model():
-    """The base Transformer of Vaswani et al. 2017, after one update so small that its weights are still random: a larger one lets it end
-    most translations where their length is forced, and there the programs' searches differ. Its speed is that of a trained one."""
-    folder, tokenizer, run_folder = WORK / "base-model-2", WORK / "base.json", WORK / "base-run"
+def random_model(name, options, *plugins):
+    """A model of 30,000 pieces after one update so small that its weights are still random: a larger one lets it end most translations where
+    their length is forced, and there the programs' searches differ. Its speed is that of a trained one."""
+    folder, tokenizer, run_folder = WORK / name, WORK / "base.json", WORK / f"{name}-run"
     if not (folder / "config.json").exists():
-        print("making the base model", flush=True)
+        print(f"making the model {name}", flush=True)
         WORK.mkdir(parents=True, exist_ok=True)
         texts = [DATA / f"multi30k/train.{language}.gz" for language in ("de", "en")]
-        run([DRAGOMAN, "learn-bpe", "--quiet", "--input", *texts, "--vocab-size", 30000, "--output", tokenizer])
+        if not tokenizer.exists():
+            run([DRAGOMAN, "learn-bpe", "--quiet", "--input", *texts, "--vocab-size", 30000, "--output", tokenizer])
         configuration = {
             "output": str(run_folder),
-            "model": {"maximum_source_length": 256, "maximum_target_length": 256},  # the rest is the base model by default
+            "model": {"maximum_source_length": 256, "maximum_target_length": 256} | options,
             "data": {"train": {"source": str(texts[0]), "target": str(texts[1])}, "tokenizer": str(tokenizer)},
             "training": {"updates": 1, "batch_tokens": 512, "schedule": {"learning_rate": 0.00001, "warmup": 1}},
             "validation": {"every": 0},
             "checkpoint": {"every": 0},
         }
-        (WORK / "base.yml").write_text(json.dumps(configuration))  # JSON is YAML
+        path = WORK / f"{name}.yml"
+        path.write_text(json.dumps(configuration))  # JSON is YAML
         shutil.rmtree(run_folder, ignore_errors=True)
-        run([DRAGOMAN, "train", "--quiet", "--config", WORK / "base.yml"])
+        run([DRAGOMAN, "train", "--quiet", *plugins, "--config", path])
         shutil.copytree(run_folder / "last", folder)
         shutil.rmtree(run_folder)
     return folder
+
+
+def base_model():
+    """The base Transformer of Vaswani et al. 2017, which is the default."""
+    return random_model("base-model-2", {})
 
 
 def model_named(name, length):
