@@ -38,10 +38,11 @@ Json as_json(const Series& series) {
   return points;
 }
 
+/// Objects are made of whole maps: adding a key to a Json object compares it with all others.
 Json as_json(const std::map<std::string, Series>& group) {
-  Json json = Json::object();
-  for (const auto& [key, series] : group) json[shortened(key)] = as_json(series);
-  return json;
+  std::map<std::string, Json> shown;
+  for (const auto& [key, series] : group) shown[shortened(key)] = as_json(series);
+  return shown;
 }
 
 Json as_json(const std::vector<Sample>& samples) {
@@ -107,7 +108,7 @@ Json as_json(const RunHistory& run, const std::map<std::string, std::string>& co
   for (const std::string& note : run.notes) notes.push_back(shortened(note));
   Json keys = Json::array();
   for (const auto& [key, value] : configuration) keys.push_back({shortened(key), value});
-  Json signatures = Json::object();
+  std::map<std::string, std::string> signatures;
   for (const auto& [name, signature] : run.metrics.signatures) signatures[shortened(name)] = shortened(signature);
   return {{"name", shortened(run.name)},
           {"finished", run.finished},
