@@ -38,7 +38,7 @@ Json as_json(const Series& series) {
   return points;
 }
 
-/// Objects are made of whole maps: adding a key to a Json object compares it with all others.
+/// Builds the object from a whole map, because adding a key to a Json object compares it with all others.
 Json as_json(const std::map<std::string, Series>& group) {
   std::map<std::string, Json> shown;
   for (const auto& [key, series] : group) shown[shortened(key)] = as_json(series);

@@ -45,7 +45,7 @@ std::string printable(std::string_view text, std::size_t longest) {
   std::string shown;
   std::size_t fits = 0;  // length of the part that is kept if the text must be cut
   for (std::size_t i = 0; i < text.size();) {
-    // Most text is plain, and is copied at once: as much as shows that it must be cut.
+    // Most text is plain and is copied in runs, which end one character beyond the limit.
     const std::size_t room = longest - shown.size();
     const std::string_view rest = text.substr(i, room < text.size() ? room + 1 : text.npos);
     const auto plain = static_cast<std::size_t>(std::ranges::find_if_not(rest, is_plain) - rest.begin());

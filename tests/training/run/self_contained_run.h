@@ -1,30 +1,14 @@
 #pragma once
 
-#include "small_task.h"
-#include "test_data.h"
+#include "trainer_fixture.h"
 
-#include <functional>
 #include <map>
-
-#include <gtest/gtest.h>
-
-#include <dragoman/core/error.h>
-#include <dragoman/core/json.h>
 
 namespace dragoman::training::testing {
 
 /// What a run is made of belongs to it: the user's files may change, and nobody else is at work in its folder.
-class SelfContainedRun : public ::testing::Test {
+class SelfContainedRun : public TrainerOn {
  protected:
-  static std::string error_of(const std::function<void()>& action) {
-    try {
-      action();
-    } catch (const core::Error& error) {
-      return error.what();
-    }
-    return "no error";
-  }
-
   /// Every file of the run with its content.
   std::map<std::string, std::string> content(const std::string& run) const {
     std::map<std::string, std::string> files;
@@ -33,7 +17,6 @@ class SelfContainedRun : public ::testing::Test {
     return files;
   }
 
-  std::string output(const std::string& name) const { return "output=" + task_.file(name).string(); }
   std::string copy() const { return core::read_file(task_.file("run") / "tokenizer.json"); }
 
   /// The same tokenizer, but for the layout of its file.
@@ -57,8 +40,6 @@ class SelfContainedRun : public ::testing::Test {
     return environment;
   }
 
-  dragoman::testing::TemporaryFolder folder_;
-  SmallTask task_{folder_.path()};
   std::vector<std::string> warnings_;
 };
 

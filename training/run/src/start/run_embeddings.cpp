@@ -177,8 +177,8 @@ void start_from_zeros(nn::Seq2SeqModel& model) {
   if (nn::starts_from_zeros(model)) return;
   const nn::Parameter* const table = model.embedding_tables().target;
   core::require(table != nullptr, ErrorCode::kBadInput,
-                "model.decoder_start: zeros needs the embeddings of the decoder, and the model does not say which "
-                "parameter they are; use begin or end");
+                "model.decoder_start: zeros needs the embeddings of the decoder, and the model does not declare them; "
+                "use begin or end");
   const std::int32_t start = model.spec().decoder_start;
   core::require(start != model.spec().end, ErrorCode::kBadInput,
                 "model.decoder_start: the embedding of the begin token becomes zeros, and the begin token is the end "

@@ -107,9 +107,10 @@ struct ResidualNorm {
 /// have the same bits.
 struct NormMemory {
   /// [rows, cols] for `normalised`, which several norms may share. Its values are valid until the next norm writes it.
-  /// The caller calls record_again() with `again` after the last op that reads them. Empty: memory of its own.
+  /// The caller calls record_again() with `again` after the last op that reads them. If this is empty, the norm
+  /// allocates its result.
   Tensor normalised{};
-  NormAgain* again = nullptr;  ///< is set; nullptr only without `normalised`
+  NormAgain* again = nullptr;  ///< receives what record_again() needs; required with `normalised`
   /// `sum` may overwrite x if x is spare, because the caller does not need x any more.
   bool may_overwrite_x = false;
 };

@@ -50,7 +50,7 @@ class ResidualStream {
   double dropout_;
   Variable x_;
   Variable pending_;
-  tensor::Tensor shared_;  ///< of the inputs of all sub-layers; empty: each has memory of its own
+  tensor::Tensor shared_;  ///< the memory of the inputs of all sub-layers, if they share it
   ops::NormAgain again_;   ///< of the current input
 };
 
