@@ -19,6 +19,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::train;
 using testing::TrainerOn;
 
@@ -78,26 +79,38 @@ TEST_F(TrainerOn, BatchesAreAsLargeAsMemoryAllows) {
     return core::load_json((task_.file(run) / "run.json").string())["configuration"]["training"]["batch_tokens"]
         .get<std::int64_t>();
   };
-  const auto fitted = [&](const std::string& run, const std::string& memory, const std::string& more) {
-    train(task_.config({output(run), "training.batch_tokens=auto", "training.memory=" + memory, more}));
+  const auto fitted = [&](const std::string& run, const std::string& memory, const std::string& more,
+                          const std::string& layers = "1") {
+    train(task_.config({output(run), "training.batch_tokens=auto", "training.memory=" + memory, more,
+                        "model.encoder_layers=" + layers, "model.decoder_layers=" + layers}));
     return tokens_of(run);
   };
   const std::int64_t some = fitted("some", "110MB", "training.updates=8");
   const std::int64_t twice = fitted("twice", "120MB", "training.updates=8");
   EXPECT_GT(some, 32);
   EXPECT_NEAR(static_cast<double>(twice) / static_cast<double>(some), 2, 0.5) << some << " and " << twice;
-  EXPECT_GT(fitted("less", "110MB", "training.recompute=true"), some);
+  // Recomputation pays where there are several layers: the backward pass needs all memory of one at a time.
+  const std::int64_t kept = fitted("kept", "110MB", "training.updates=1", "4");
+  const std::int64_t recomputed = fitted("recomputed", "110MB", "training.recompute=true", "4");
+  EXPECT_GT(static_cast<double>(recomputed), 1.5 * static_cast<double>(kept)) << recomputed << " and " << kept;
   // It is the run that says so itself, and goes on as it began, whatever memory there is then.
   train(task_.config({output("said"), "training.updates=8", "training.batch_tokens=" + std::to_string(some)}));
   EXPECT_EQ(task_.checkpoint_bytes("said", 8), task_.checkpoint_bytes("some", 8));
   train(task_.config({output("some"), "training.updates=12", "training.batch_tokens=auto", "training.memory=1GB"}),
         StartMode::kResume);
   EXPECT_EQ(tokens_of("some"), some);
-  const std::string error = error_of([&] {
-    train(task_.config({output("none"), "training.batch_tokens=auto", "training.memory=100MB"}));
-  });
+  const auto too_little = [&](const std::string& layers, const std::string& length) {
+    return error_of([&] {
+      train(task_.config({output("none" + layers), "training.batch_tokens=auto", "training.memory=100MB",
+                          "model.encoder_layers=" + layers, "model.decoder_layers=" + layers,
+                          "data.maximum_length=" + length, "model.maximum_source_length=" + length,
+                          "model.maximum_target_length=" + length}));
+    });
+  };
+  const std::string error = too_little("1", "32");
   EXPECT_THAT(error, AllOf(HasSubstr("training.memory: 100.0 MB has no room for one pair of data.maximum_length 32"),
-                           HasSubstr("training.recompute: true")));
+                           Not(HasSubstr("training.recompute: true"))));
+  EXPECT_THAT(too_little("4", "512"), HasSubstr("training.recompute: true")) << "that saves something there";
   // The advice is enough, and not much too much.
   constexpr std::string_view kAdvice = "give it at least ";
   const std::string least = error.substr(error.find(kAdvice) + kAdvice.size());

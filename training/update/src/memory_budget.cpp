@@ -68,7 +68,7 @@ EncodedPairs made_up(std::int64_t pairs, std::int64_t length, std::int32_t end, 
 }
 
 /// Returns the bytes that the step of a batch of `tokens` tokens takes.
-std::uint64_t bytes_of_step(const BatchTrial& trial, std::int64_t tokens) {
+std::uint64_t bytes_of_step(const BatchTrial& trial, std::int64_t tokens, bool recomputes) {
   const TrainConfig& recipe = trial.config.training;
   const std::int64_t length = std::min<std::int64_t>(trial.config.data.maximum_length, tokens);
   tensor::Context& usual = trial.context;
@@ -89,7 +89,7 @@ std::uint64_t bytes_of_step(const BatchTrial& trial, std::int64_t tokens) {
   tensor::Context context(usual.kernels(), usual.device(), memory, usual.float_type(), usual.executor());
   autograd::TrainingMode& mode = autograd::training_mode(context);
   mode.set_compute_type(autograd::training_compute_type(usual));
-  mode.set_recomputes(autograd::training_mode(usual).recomputes());
+  mode.set_recomputes(recomputes);
   LossOptions loss(uniform_smoothing(recipe, spec.target_vocabulary));
   loss.r_drop = recipe.r_drop;
   loss.guided_alignment = recipe.guided_alignment;
@@ -110,12 +110,12 @@ struct Cost {
   double of(std::int64_t tokens) const noexcept { return once + each * static_cast<double>(tokens); }
 };
 
-Cost cost_of_batches(const BatchTrial& trial) {
+Cost cost_of_batches(const BatchTrial& trial, bool recomputes) {
   const std::int64_t longest = trial.config.data.maximum_length;
   const std::int64_t pairs = std::max<std::int64_t>(1, 512 / longest);
   const std::array<std::int64_t, 2> tokens{pairs * longest, 3 * pairs * longest};
-  const auto few = static_cast<double>(bytes_of_step(trial, tokens[0]));
-  const auto more = static_cast<double>(bytes_of_step(trial, tokens[1]));
+  const auto few = static_cast<double>(bytes_of_step(trial, tokens[0], recomputes));
+  const auto more = static_cast<double>(bytes_of_step(trial, tokens[1], recomputes));
   const double each = std::max(1.0, (more - few) / static_cast<double>(tokens[1] - tokens[0]));
   return {.once = std::max(0.0, few - each * static_cast<double>(tokens[0])), .each = each};
 }
@@ -137,19 +137,24 @@ std::string account_of(const MemoryUse& use) {
 }  // namespace
 
 std::int64_t batch_tokens_within(const BatchTrial& trial, const MemoryUse& use, const core::LogSink& log) {
+  constexpr double kWorthwhile = 0.95;
   const std::uint64_t budget = trial.config.training.memory;
   const std::int64_t longest = trial.config.data.maximum_length;
-  const Cost cost = cost_of_batches(trial);
+  const bool recomputes = autograd::training_mode(trial.context).recomputes();
+  const Cost cost = cost_of_batches(trial, recomputes);
   const double room = static_cast<double>(budget) - static_cast<double>(use.sum());
   const double needed = cost.of(longest);
-  if (room < needed)
+  if (room < needed) {
+    // It saves nothing in a stack of one layer or in a model that does not heed it.
+    const bool recomputing_helps = !recomputes && cost_of_batches(trial, true).of(longest) < kWorthwhile * needed;
     core::fail(
         core::ErrorCode::kBadInput,
         "training.memory: {} has no room for one pair of data.maximum_length {}, which takes {} beside {}; give it "
         "at least {}{}, or lower data.maximum_length",
         describe_size(budget), longest, describe_size(static_cast<std::uint64_t>(needed)), account_of(use),
         describe_size(use.sum() + static_cast<std::uint64_t>(needed * 1.01)),
-        autograd::training_mode(trial.context).recomputes() ? "" : ", set training.recompute: true, which takes less");
+        recomputing_helps ? ", set training.recompute: true, which takes less" : "");
+  }
   // Slightly less than the linear estimate, because memory blocks have rounded sizes.
   constexpr double kMargin = 0.97;
   constexpr std::int64_t kMax = std::int64_t{1} << 20;
