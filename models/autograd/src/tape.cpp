@@ -1,10 +1,14 @@
 #include "dragoman/autograd/tape.h"
 
+#include <tuple>
+
 #include <dragoman/core/error.h>
 
 namespace dragoman::autograd {
 
 namespace {
+
+using tensor::Arena;
 
 bool is_wanted(const Tape::Outputs& outputs) {
   return outputs.first == nullptr || outputs.first->written || (outputs.second != nullptr && outputs.second->written);
@@ -27,9 +31,40 @@ void allocate(Context& context, Gradient& gradient) {
   gradient.recycled = true;
 }
 
+bool is_before(const Arena::Mark& a, const Arena::Mark& b) {
+  return std::tie(a.block, a.used) < std::tie(b.block, b.used);
+}
+
+/// Lends the memory of values to the gradients, op by op from last to first.
+class SpentMemory {
+ public:
+  SpentMemory(Context& context, const Tape::Values& spent)
+      : arena_(context.arena()), gradients_(training_mode(context).gradient_memory()), spent_(spent) {
+    each_part(spent.begin, [&](char* data, std::size_t bytes) { gradients_.lend(data, bytes); });
+  }
+  /// Everything after `mark` has been used for the last time.
+  void release_after(const Arena::Mark& mark) {
+    const Arena::Mark& begin = is_before(mark, spent_.begin) ? spent_.begin : mark;
+    if (!is_before(begin, spent_.end)) return;
+    each_part(begin, [&](char* data, std::size_t bytes) { gradients_.release(data, bytes); });
+    spent_.end = begin;
+  }
+
+ private:
+  template <class Take>
+  void each_part(const Arena::Mark& begin, const Take& take) const {
+    if (is_before(begin, spent_.end)) arena_.for_each_part(begin, spent_.end, take);
+  }
+
+  const Arena& arena_;
+  tensor::FreeListArena& gradients_;
+  Tape::Values spent_;
+};
+
 }  // namespace
 
-void Tape::backward(Context& context) {
+void Tape::backward(Context& context, const Values& spent) {
+  SpentMemory memory(context, spent);
   std::int64_t left = std::exchange(count_, 0);
   if (progress_) progress_(left);
   for (NodeBase* node = std::exchange(last_, nullptr); node != nullptr; node = node->previous) {
@@ -39,6 +74,7 @@ void Tape::backward(Context& context) {
       recycle(context, node->outputs.first);
       recycle(context, node->outputs.second);
     }
+    memory.release_after(node->previous == nullptr ? spent.begin : node->previous->allocated);
     --left;
     if (progress_) progress_(left);
   }

@@ -55,7 +55,7 @@ void alignment_loss_rows(Context& context, const Variable& weights, const Offset
   const bool record = autograd::recording(context, weights);
   check(weights, q_offsets, k_offsets, heads, goal, losses, record);
   if (losses.cols == 0) return;
-  const Tensor gradient = record ? context.allocate(weights.value.rows, weights.value.cols) : Tensor{};
+  const Tensor gradient = record ? autograd::target_of(context, *weights.gradient).value : Tensor{};
   context.kernels().get(kAlignmentLossRows)(context,
                                             {.weights = weights.value,
                                              .q_offsets = q_offsets,
@@ -68,7 +68,6 @@ void alignment_loss_rows(Context& context, const Variable& weights, const Offset
                                              .gradient_scale = record ? goal.gradient_scale : DeviceArray<double>{},
                                              .losses = losses,
                                              .gradient = gradient});
-  if (record) autograd::seed_gradient(context, weights, gradient);
 }
 
 }  // namespace dragoman::ops

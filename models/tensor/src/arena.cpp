@@ -91,16 +91,17 @@ DeviceMemory& host_memory() {
 }
 
 Arena::~Arena() {
-  release_blocks();
+  free_blocks();
 }
 
-void Arena::release_blocks() noexcept {
+void Arena::free_blocks() noexcept {
   for (const Block& block : blocks_) {
     unpoison(block.data, block.size);
     memory_->deallocate(block.data, block.size);
   }
   blocks_.clear();
   current_ = 0;
+  ++generation_;
 }
 
 void Arena::add_block(std::size_t bytes) {
@@ -143,7 +144,7 @@ void Arena::reset() {
   if (blocks_.size() > 1) {
     std::size_t needed = 0;
     for (const Block& block : blocks_) needed += block.peak;
-    release_blocks();
+    free_blocks();
     add_block(round_up(needed + needed / 8, kFirstBlock));  // with room for a slightly larger step
   }
   if (!blocks_.empty()) {

@@ -105,6 +105,15 @@ void Context::start_step() {
     if (extension) extension->begin_step();
 }
 
+void Context::free_step_memory() {
+  arena_.free_blocks();
+  for (Arena& arena : layer_arenas_) arena.free_blocks();
+  host_arena_.free_blocks();
+  uploads_.clear();
+  for (const auto& extension : extensions_)
+    if (extension) extension->free_step_memory();
+}
+
 bool Context::extensions_allow_recording() const {
   return std::ranges::all_of(extensions_, [](const auto& each) { return !each || each->allows_recording(); });
 }

@@ -20,11 +20,15 @@ std::size_t in_units(std::size_t bytes, std::size_t unit) {
 }  // namespace
 
 FreeListArena::~FreeListArena() {
-  unpoison_all();
+  free_blocks();
 }
 
-void FreeListArena::unpoison_all() noexcept {
-  for (const Buffer& block : blocks_) unpoison(block.data(), block.size());
+void FreeListArena::free_blocks() noexcept {
+  for (const Buffer& block : owned_) unpoison(block.data(), block.size());
+  owned_.clear();
+  blocks_.clear();
+  free_.clear();
+  ++generation_;
 }
 
 std::size_t FreeListArena::best_fit(std::size_t bytes) const {
@@ -37,8 +41,9 @@ std::size_t FreeListArena::best_fit(std::size_t bytes) const {
 }
 
 void FreeListArena::add_block(std::size_t bytes) {
-  blocks_.emplace_back(*memory_, bytes);
-  poison(blocks_.back().data(), bytes);
+  owned_.emplace_back(*memory_, bytes);
+  blocks_.push_back({static_cast<char*>(owned_.back().data()), bytes});
+  poison(blocks_.back().data, bytes);
   free_.push_back({blocks_.size() - 1, 0, bytes});
   ++generation_;
 }
@@ -48,7 +53,7 @@ void* FreeListArena::allocate(std::size_t bytes) {
   std::size_t place = best_fit(bytes);
   if (place == free_.size()) add_block(in_units(bytes, kSmallestBlock));
   Range& range = free_[place];
-  char* data = base(range.block) + range.begin;
+  char* data = blocks_[range.block].data + range.begin;
   range.begin += bytes;
   if (range.begin == range.end) free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(place));
   unpoison(data, bytes);
@@ -60,10 +65,12 @@ void FreeListArena::release(void* data, std::size_t bytes) {
   bytes = in_units(bytes, kUnit);
   const auto* first = static_cast<const char*>(data);
   std::size_t block = 0;
-  while (block < blocks_.size() && (first < base(block) || first >= base(block) + blocks_[block].size())) ++block;
+  while (block < blocks_.size() &&
+         (first < blocks_[block].data || first >= blocks_[block].data + blocks_[block].size))
+    ++block;
   core::require(block < blocks_.size(), core::ErrorCode::kInternal, "memory is given back to whom it is not from");
   poison(data, bytes);
-  const auto begin = static_cast<std::size_t>(first - base(block));
+  const auto begin = static_cast<std::size_t>(first - blocks_[block].data);
   const auto next = std::partition_point(free_.begin(), free_.end(), [&](const Range& range) {
     return std::tie(range.block, range.begin) < std::tie(block, begin);
   });
@@ -79,23 +86,30 @@ void FreeListArena::release(void* data, std::size_t bytes) {
   }
 }
 
+void FreeListArena::lend(void* data, std::size_t bytes) {
+  core::require(reinterpret_cast<std::uintptr_t>(data) % kUnit == 0 && bytes % kUnit == 0,
+                core::ErrorCode::kInvalidArgument, "lent memory must be in whole units of {} bytes", kUnit);
+  blocks_.push_back({static_cast<char*>(data), bytes});
+}
+
 void FreeListArena::reset() {
-  free_.clear();
-  if (blocks_.size() > 1) {
+  if (owned_.size() > 1) {
     const std::size_t total = bytes_reserved();
-    unpoison_all();
-    blocks_.clear();
+    free_blocks();
     add_block(total);
     return;
   }
-  if (blocks_.empty()) return;
-  poison(blocks_[0].data(), blocks_[0].size());
-  free_.push_back({0, 0, blocks_[0].size()});
+  free_.clear();
+  blocks_.clear();
+  if (owned_.empty()) return;
+  blocks_.push_back({static_cast<char*>(owned_[0].data()), owned_[0].size()});
+  poison(blocks_[0].data, blocks_[0].size);
+  free_.push_back({0, 0, blocks_[0].size});
 }
 
 std::size_t FreeListArena::bytes_reserved() const noexcept {
   std::size_t total = 0;
-  for (const Buffer& block : blocks_) total += block.size();
+  for (const Buffer& block : owned_) total += block.size();
   return total;
 }
 

@@ -1,3 +1,5 @@
+#include <cmath>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -160,6 +162,80 @@ TEST_F(TapeTest, RefusesToWriteWhatWasTakenAsComplete) {
   x.gradient->taken = true;
   seed(y, 1);
   EXPECT_THROW(tape_.backward(context_), core::Error);
+}
+
+/// Products of large tensors, whose records read the operands.
+class SpentValues : public TapeTest {
+ protected:
+  static constexpr std::int64_t kElements = 1 << 17;
+  static constexpr std::size_t kBytes = kElements * sizeof(double);
+
+  Variable leaf(double first) {
+    const Tensor value = context_.allocate(1, kElements);
+    for (std::int64_t i = 0; i < kElements; ++i)
+      tensor::set_element(value, 0, i, first + static_cast<double>(i % 7) / 64);
+    return make_variable(context_, value, true);
+  }
+
+  Variable product(const Variable& a, const Variable& b) {
+    recording(context_, a, b);
+    const Variable y = make_variable(context_, context_.allocate(1, kElements), true);
+    for (std::int64_t i = 0; i < kElements; ++i) tensor::set_element(y.value, 0, i, at(a.value, i) * at(b.value, i));
+    tape_.record(context_, y.gradient, [a, b, y](Context& context) {
+      for (const auto& [to, other] : {std::pair(a, b), std::pair(b, a)}) {
+        const GradientTarget target = target_of(context, *to.gradient);
+        for (std::int64_t i = 0; i < kElements; ++i)
+          tensor::set_element(target.value, 0, i, (target.accumulate ? at(target.value, i) : 0.0) +
+                                                      at(y.gradient->value, i) * at(other.value, i));
+      }
+    });
+    return y;
+  }
+
+  static double at(const Tensor& tensor, std::int64_t i) { return static_cast<const double*>(tensor.data)[i]; }
+
+  /// The gradient of x in a product of `count` squares of it, all of which are computed first. So their gradients wait
+  /// until the pass comes to them.
+  std::vector<double> gradient_of_squares(int count, bool spends) {
+    context_.step([&] {
+      const Variable x = leaf(0.5);
+      Variable y = leaf(1);
+      const tensor::Arena::Mark begin = context_.arena().mark();
+      std::vector<Variable> squares;
+      for (int i = 0; i < count; ++i) squares.push_back(product(x, x));
+      for (const Variable& square : squares) y = product(y, square);
+      const tensor::Arena::Mark end = context_.arena().mark();
+      const Variable one = leaf(1);
+      seed_gradient(context_, y, one.value);
+      tape_.backward(context_, spends ? Tape::Values{begin, end} : Tape::Values{});
+      gradient_.clear();
+      for (std::int64_t i = 0; i < kElements; ++i) gradient_.push_back(at(x.gradient->value, i));
+      EXPECT_EQ(at(one.value, kElements - 1), 1 + static_cast<double>((kElements - 1) % 7) / 64) << "not a spent value";
+    });
+    return gradient_;
+  }
+
+  std::size_t reserved() { return training_mode(context_).gradient_memory().bytes_reserved(); }
+
+  std::vector<double> gradient_;
+};
+
+TEST_F(SpentValues, ServeGradients) {
+  constexpr int kSquares = 6;
+  // The first step has many blocks of memory, the second one has one.
+  for (int step = 0; step < 2; ++step) {
+    const std::vector<double> gradient = gradient_of_squares(kSquares, true);
+    for (std::int64_t i = 0; i < kElements; i += 1009) {
+      // y is (1 + d) x^12 for x = 0.5 + d, and its gradient is 1 + d; see leaf().
+      const double d = static_cast<double>(i % 7) / 64;
+      const double expected = (1 + d) * (1 + d) * 2 * kSquares * std::pow(0.5 + d, 2 * kSquares - 1);
+      EXPECT_NEAR(gradient[static_cast<std::size_t>(i)], expected, 1e-12 * expected) << i;
+    }
+    EXPECT_LE(reserved(), 3 * kBytes) << "the first record writes two gradients before a value is spent";
+  }
+  const std::vector<double> spending = gradient_;
+  EXPECT_EQ(gradient_of_squares(kSquares, false), spending);
+  EXPECT_GT(reserved(), kSquares * kBytes) << "gradients of the squares wait";
 }
 
 }  // namespace

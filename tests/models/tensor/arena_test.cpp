@@ -121,6 +121,39 @@ TEST(Arena, RepeatedScratchScopesReuseTheSameMemory) {
   EXPECT_LE(allocator.allocations(), 2);
 }
 
+TEST(Arena, ShowsWhatWasAllocatedBetweenMarks) {
+  CountingAllocator allocator;
+  Arena arena(allocator);
+  arena.allocate(100);
+  const Arena::Mark begin = arena.mark();
+  std::map<void*, std::size_t> expected;
+  for (const std::size_t bytes : {640U, 64U, 3000000U, 128U}) expected[arena.allocate(bytes)] = bytes;
+  const Arena::Mark end = arena.mark();
+  arena.allocate(64);
+  std::size_t sum = 0;
+  arena.for_each_part(begin, end, [&](char* data, std::size_t bytes) {
+    sum += bytes;
+    for (const auto& [first, size] : expected)
+      EXPECT_TRUE(first < data || first >= data + bytes || static_cast<char*>(first) + size <= data + bytes);
+  });
+  EXPECT_EQ(sum, 640U + 64 + 3000000 + 128) << "one part in each of two blocks";
+  arena.for_each_part(end, end, [](char*, std::size_t) { ADD_FAILURE() << "there is nothing"; });
+}
+
+TEST(Arena, FreedBlocksAreAllocatedAgain) {
+  CountingAllocator allocator;
+  Arena arena(allocator);
+  arena.allocate(100);
+  const std::uint64_t generation = arena.generation();
+  arena.free_blocks();
+  EXPECT_EQ(arena.bytes_reserved(), 0U);
+  EXPECT_NE(arena.generation(), generation);
+  arena.reset();
+  arena.rewind(arena.mark());
+  std::memset(arena.allocate(100), 1, 100);
+  EXPECT_EQ(allocator.allocations(), 2);
+}
+
 TEST(Arena, MakesTensors) {
   Arena arena(host_memory());
   const Tensor x = arena.allocate(3, 5, DType::kF64, Device::kReference);

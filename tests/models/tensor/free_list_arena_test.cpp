@@ -63,6 +63,37 @@ TEST(FreeListArena, EqualStepsGetEqualAddresses) {
   EXPECT_EQ(memory.generation(), generation) << "nothing was added";
 }
 
+TEST(FreeListArena, PartsOfALentBlockAreUsedOnceTheyAreReleased) {
+  constexpr std::size_t kPart = std::size_t{1} << 18;
+  Buffer block(host_memory(), 4 * kPart);
+  auto* const lent = static_cast<char*>(block.data());
+  FreeListArena memory(host_memory());
+  memory.lend(lent, 4 * kPart);
+  void* const own = memory.allocate(3 * kPart);
+  EXPECT_EQ(memory.bytes_reserved(), 4 * kPart) << "nothing of the lent block was free";
+  EXPECT_TRUE(own < lent || own >= lent + 4 * kPart);
+  memory.release(lent + 2 * kPart, 2 * kPart);
+  memory.release(lent + kPart, kPart);
+  EXPECT_EQ(memory.allocate(3 * kPart), lent + kPart);
+  EXPECT_EQ(memory.bytes_reserved(), 4 * kPart) << "lent blocks are not its own";
+  memory.reset();
+  EXPECT_NE(memory.allocate(3 * kPart), lent + kPart) << "the block was returned";
+  EXPECT_THROW(memory.release(lent, kPart), core::Error);
+  EXPECT_THROW(memory.lend(lent + 1, kPart), core::Error);
+  EXPECT_THROW(memory.lend(lent, kPart - 1), core::Error);
+}
+
+TEST(FreeListArena, FreedBlocksAreAllocatedAgain) {
+  FreeListArena memory(host_memory());
+  memory.allocate(1000);
+  const std::uint64_t generation = memory.generation();
+  memory.free_blocks();
+  EXPECT_EQ(memory.bytes_reserved(), 0U);
+  EXPECT_NE(memory.generation(), generation) << "addresses change";
+  std::memset(memory.allocate(1000), 1, 1000);
+  EXPECT_GT(memory.bytes_reserved(), 0U);
+}
+
 TEST(FreeListArena, WhatIsNotItsOwnIsRefused) {
   FreeListArena memory(host_memory());
   memory.allocate(10);

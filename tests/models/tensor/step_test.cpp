@@ -47,12 +47,14 @@ class Counter final : public ContextExtension {
   static constexpr ExtensionSlot kSlot{1};
 
   void begin_step() override { ++steps; }
+  void free_step_memory() override { ++freed; }
   bool keeps_results() const override { return keeps; }
   bool allows_recording() const override { return !keeps; }
   ExtensionState state() const override { return {mode, count}; }
   void resume(const ExtensionState& state) override { count = state[1]; }
 
   int steps = 0;
+  int freed = 0;
   bool keeps = false;
   std::uint64_t mode = 0;
   std::uint64_t count = 0;
@@ -132,6 +134,17 @@ TEST_F(Step, AReplayLeavesWhatTheBodyLeft) {
   EXPECT_EQ(second.rows, 3);
   EXPECT_EQ(counter.count, 2U);
   EXPECT_EQ(context_.allocate(1, 1).data, after) << "the step memory is as full as it was";
+}
+
+TEST_F(Step, AfterMemoryIsFreedNothingIsReplayed) {
+  Counter& counter = context_.attach(std::make_unique<Counter>());
+  EXPECT_TRUE(runs({"a"}, 10));
+  EXPECT_FALSE(runs({"a"}, 10));
+  context_.free_step_memory();
+  EXPECT_TRUE(context_.arena().bytes_reserved() == 0 && context_.host_arena().bytes_reserved() == 0);
+  EXPECT_EQ(counter.freed, 1);
+  EXPECT_TRUE(runs({"a"}, 10)) << "addresses have changed";
+  EXPECT_FALSE(runs({"a"}, 10));
 }
 
 TEST_F(Step, ABodyMustNotUpload) {

@@ -136,18 +136,20 @@ const ops::LossRecord* queue(tensor::Context& context, const nn::Seq2SeqModel& m
         // A body that could not be recorded runs again.
         if (context.records()) model.parameters().set_written_gradients(written_before);
         ops::round_parameters(context, model.parameters().flat_values());
+        const tensor::Tensor alignment_losses =
+            guide.wanted ? context.arena().allocate(1, input.host.total(), tensor::DType::kF64, context.device())
+                         : tensor::Tensor{};
+        const tensor::Arena::Mark before = context.arena().mark();
         const nn::Encoding encoding = model.encode(context, source);
         memories = model.memories(context, encoding);
         state->set_memories(memories);
         if (guide.wanted)
-          state->guide_attention(
-              {.memory = heads.memory,
-               .goal = guide.goal,
-               .losses = context.arena().allocate(1, input.host.total(), tensor::DType::kF64, context.device())});
+          state->guide_attention({.memory = heads.memory, .goal = guide.goal, .losses = alignment_losses});
         const nn::Decoding decoding = model.decode(context, input, *state);
+        const tensor::Arena::Mark after = context.arena().mark();
         const ops::RowLosses losses = losses_of(context, decoding.states, model.output(), target, options, scale);
         // Records of the tape point to memories and state, so both must live until the backward pass is over.
-        if (autograd::Tape* const tape = autograd::tape_of(context)) tape->backward(context);
+        if (autograd::Tape* const tape = autograd::tape_of(context)) tape->backward(context, {before, after});
         return {losses, state->guided() ? state->alignment_losses() : tensor::Tensor{},
                 context.records() ? model.parameters().written_gradients() : std::vector<bool>{}};
       });

@@ -144,6 +144,7 @@ bool ModelSelector::validate_last(const std::stop_token& stop) {
 
 std::optional<ModelSelector::ValidatedModel> ModelSelector::validate_snapshot(const std::stop_token& stop) {
   try {
+    make_room();
     ValidatedModel validated{.state = snapshot(), .at = progress_->state, .result = {}};
     validated.state.model->parameters().prepare(*run_->context, run_->validation_type);
     validated.result = run_->validator->run(*validated.state.model, draw_of(run_->config, progress_->state),
@@ -173,6 +174,12 @@ void ModelSelector::record(const ValidatedModel& validated, bool best) {
   }
   run_->log(fmt::format("update {}, epoch {}: {}{}", state.update, state.epoch_of_update(), describe(result),
                         best ? " (best so far)" : ""));
+}
+
+/// Makes room for another model and its translations where that costs little: steps that a device has recorded would
+/// have to be recorded again.
+void ModelSelector::make_room() const {
+  if (!run_->context->records()) run_->context->free_step_memory();
 }
 
 /// Returns a separate model with the parameters that translation would use, without gradients.
@@ -247,6 +254,7 @@ void ModelSelector::write_owed_best() {
 ModelSelector::Selected ModelSelector::write_last_models(const std::stop_token& stop) {
   const std::int64_t update = progress_->state.update;
   Selected selected{.best = {}, .average = {}, .model = run_->folder.file(RunFiles::kLast)};
+  make_room();
   exports_.write(RunFiles::kLast, snapshot(), {.title = "the last state of the run", .update = update});
   if (!owed_best_) owed_best_ = find_owed_best(stop);
   write_owed_best();

@@ -54,6 +54,7 @@ class ModelSelector {
   void take_in(ValidatedModel validated);
   void keep_hypotheses(const std::vector<std::string>& hypotheses) const;
   void record(const ValidatedModel& validated, bool best);
+  void make_room() const;
   Snapshot snapshot() const;
   /// Returns a model with these values of its adapters.
   std::unique_ptr<nn::Seq2SeqModel> merged(const nn::ParameterStore& adapters) const;

@@ -45,13 +45,22 @@ class Tape {
   void record(Context& context, Outputs outputs, Backward backward) {
     static_assert(std::is_trivially_destructible_v<Backward>, "a record may hold nothing that owns");
     void* memory = context.host_arena().allocate(sizeof(Node<Backward>));
-    auto* node = new (memory) Node<Backward>{{last_, outputs, &Node<Backward>::run}, std::move(backward)};
+    auto* node = new (memory)
+        Node<Backward>{{last_, outputs, context.arena().mark(), &Node<Backward>::run}, std::move(backward)};
     last_ = node;
     ++count_;
   }
 
-  /// Runs the records from last to first and forgets them.
-  void backward(Context& context);
+  /// Step memory between two marks, as a span of the forward pass.
+  struct Values {
+    tensor::Arena::Mark begin;
+    tensor::Arena::Mark end;
+  };
+
+  /// Runs the records from last to first and forgets them. `spent` is memory that nobody reads after the pass: as soon
+  /// as a record has run, the memory that its op allocated there serves gradients. So it pays to name the values of all
+  /// layers. An op must not let a record use memory that is allocated after the record; see seed_gradient().
+  void backward(Context& context, const Values& spent = {});
   /// Forgets all records.
   void clear() noexcept {
     last_ = nullptr;
@@ -73,6 +82,7 @@ class Tape {
   struct NodeBase {
     NodeBase* previous;
     Outputs outputs;
+    tensor::Arena::Mark allocated;  ///< the end of step memory when this record was made
     void (*run)(NodeBase*, Context&);
   };
   template <class Backward>
@@ -108,7 +118,8 @@ Variable make_variable(Context& context, const Tensor& value, bool wanted);
 /// Returns the target for writing a gradient. The first write of an activation's gradient allocates its memory.
 GradientTarget target_of(Context& context, Gradient& gradient);
 
-/// Starts a backward pass: sets the gradient of `variable` to `seed`, which has the same shape.
+/// Starts a backward pass: sets the gradient of `variable` to `seed`, which has the same shape. An op that computes a
+/// gradient in the forward pass writes it to target_of() instead.
 void seed_gradient(Context& context, const Variable& variable, const Tensor& seed);
 
 }  // namespace dragoman::autograd

@@ -64,6 +64,7 @@ class TrainingMode final : public tensor::ContextExtension {
   tensor::FreeListArena& gradient_memory() noexcept { return gradients_; }
 
   void begin_step() override { gradients_.reset(); }
+  void free_step_memory() override { gradients_.free_blocks(); }
   bool keeps_results() const override { return tape_ != nullptr; }
   tensor::ExtensionState state() const override;
   void resume(const tensor::ExtensionState& state) override;

@@ -97,6 +97,8 @@ class Arena {
   Tensor allocate(std::int64_t rows, std::int64_t cols, DType dtype, Device device);
   /// Frees everything, and joins the blocks if there are several.
   void reset();
+  /// Frees everything and returns the blocks to the memory. The next allocation adds one again.
+  void free_blocks() noexcept;
 
   /// A position in the arena.
   struct Mark {
@@ -107,6 +109,15 @@ class Arena {
   Mark mark() const noexcept;
   /// Frees everything that was allocated after the mark.
   void rewind(Mark mark);
+  /// Calls `take(data, bytes)` for each part of the memory that was allocated between two marks, one part per block.
+  template <class Take>
+  void for_each_part(Mark begin, Mark end, const Take& take) const {
+    for (std::size_t i = begin.block; i <= end.block && i < blocks_.size(); ++i) {
+      const std::size_t first = i == begin.block ? begin.used : 0;
+      const std::size_t last = i == end.block ? end.used : blocks_[i].used;
+      if (first < last) take(static_cast<char*>(blocks_[i].data) + first, last - first);
+    }
+  }
   /// Marks all memory before `mark` as allocated, the inverse of rewind(). The arena must have the same blocks as when
   /// the mark was taken.
   void advance(Mark mark);
@@ -126,7 +137,6 @@ class Arena {
     std::size_t peak;  ///< largest value of `used` since the block was added
   };
   void add_block(std::size_t bytes);
-  void release_blocks() noexcept;
 
   DeviceMemory* memory_;
   std::vector<Block> blocks_;

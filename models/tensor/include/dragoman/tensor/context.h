@@ -157,6 +157,9 @@ class Context {
     start_step();
     body();
   }
+  /// Returns the step memory to the device. The results of the last step are invalid, and the next step allocates
+  /// again. It pays before long work in other memory.
+  void free_step_memory();
   /// Returns true if the device records steps. Then bucket() rounds numbers that vary between steps up to a multiple of
   /// `size`, so that fewer steps differ. On other devices bucket(n) is n.
   bool records() const noexcept { return recorder_ != nullptr; }

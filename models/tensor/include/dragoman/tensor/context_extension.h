@@ -30,6 +30,8 @@ class ContextExtension {
 
   /// Called when a step begins, after the step memory of the previous step was freed.
   virtual void begin_step() {}
+  /// Frees what the extension keeps of the last step; see Context::free_step_memory().
+  virtual void free_step_memory() {}
   /// Returns true if results of ops are read after the layer that computed them, so that LayerMemory must not free
   /// them.
   virtual bool keeps_results() const { return false; }

@@ -26,17 +26,27 @@ class FreeListArena {
 
   /// Returns uninitialised memory with 64-byte alignment. It is valid until release() or reset().
   void* allocate(std::size_t bytes);
-  /// Releases memory that allocate() returned for the same number of bytes.
+  /// Releases memory that allocate() returned for the same number of bytes, or a part of a lent block.
   void release(void* data, std::size_t bytes);
-  /// Releases everything, and joins the blocks of the last step into one.
+  /// Adds a block that belongs to the caller and is in use. Once parts of it are released, allocate() may return them.
+  /// The block is 64-byte aligned, its parts in whole units of 64 bytes. It must be valid until reset().
+  void lend(void* data, std::size_t bytes);
+  /// Releases everything, returns lent blocks, and joins the others into one.
   void reset();
+  /// Like reset(), but returns all blocks to the memory or to their owners.
+  void free_blocks() noexcept;
 
   /// A number that changes whenever blocks are added or joined, and addresses with them.
   std::uint64_t generation() const noexcept { return generation_; }
-  /// The size of all blocks in bytes, whether in use or not.
+  /// The size of all blocks that are not lent in bytes, whether in use or not.
   std::size_t bytes_reserved() const noexcept;
 
  private:
+  /// A block that is lent or in a buffer of this arena.
+  struct Block {
+    char* data;
+    std::size_t size;
+  };
   /// A free range of one block.
   struct Range {
     std::size_t block;
@@ -45,11 +55,10 @@ class FreeListArena {
   };
   std::size_t best_fit(std::size_t bytes) const;
   void add_block(std::size_t bytes);
-  void unpoison_all() noexcept;
-  char* base(std::size_t block) const { return static_cast<char*>(blocks_[block].data()); }
 
   DeviceMemory* memory_;
-  std::vector<Buffer> blocks_;
+  std::vector<Buffer> owned_;
+  std::vector<Block> blocks_;  ///< the owned and the lent ones
   std::vector<Range> free_;  ///< sorted by block and position
   std::uint64_t generation_ = 0;
 };
