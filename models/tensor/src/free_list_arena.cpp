@@ -65,8 +65,7 @@ void FreeListArena::release(void* data, std::size_t bytes) {
   bytes = in_units(bytes, kUnit);
   const auto* first = static_cast<const char*>(data);
   std::size_t block = 0;
-  while (block < blocks_.size() &&
-         (first < blocks_[block].data || first >= blocks_[block].data + blocks_[block].size))
+  while (block < blocks_.size() && (first < blocks_[block].data || first >= blocks_[block].data + blocks_[block].size))
     ++block;
   core::require(block < blocks_.size(), core::ErrorCode::kInternal, "memory is given back to whom it is not from");
   poison(data, bytes);

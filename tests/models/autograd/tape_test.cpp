@@ -185,8 +185,9 @@ class SpentValues : public TapeTest {
       for (const auto& [to, other] : {std::pair(a, b), std::pair(b, a)}) {
         const GradientTarget target = target_of(context, *to.gradient);
         for (std::int64_t i = 0; i < kElements; ++i)
-          tensor::set_element(target.value, 0, i, (target.accumulate ? at(target.value, i) : 0.0) +
-                                                      at(y.gradient->value, i) * at(other.value, i));
+          tensor::set_element(
+              target.value, 0, i,
+              (target.accumulate ? at(target.value, i) : 0.0) + at(y.gradient->value, i) * at(other.value, i));
       }
     });
     return y;

@@ -59,7 +59,7 @@ class FreeListArena {
   DeviceMemory* memory_;
   std::vector<Buffer> owned_;
   std::vector<Block> blocks_;  ///< the owned and the lent ones
-  std::vector<Range> free_;  ///< sorted by block and position
+  std::vector<Range> free_;    ///< sorted by block and position
   std::uint64_t generation_ = 0;
 };
 
