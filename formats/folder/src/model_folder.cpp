@@ -347,7 +347,8 @@ void write_changed_copy(const Path& source, const Path& output, const ModelConfi
   core::write_file(folder / ModelFiles::kCard, card_of(source));
   core::write_file(folder / ModelFiles::kConfig, to_json(config).dump(2) + "\n");
   ModelFolder::open(folder, opener);  // a folder that it rejects must not be written
-  write_checksums(folder);
+  // New sums would certify weights that nobody has checked.
+  if (std::error_code ignored; std::filesystem::exists(source / ModelFiles::kSums, ignored)) write_checksums(folder);
   replacement.commit();
 }
 

@@ -117,11 +117,13 @@ double loss(Subject& subject, const std::vector<Pair>& pairs, bool gradients) {
   if (gradients) subject.model().parameters().begin_gradients();
   double result = 0;
   context.step([&] {
+    const tensor::Arena::Mark begin = context.arena().mark();
     const nn::Decoding decoding = run_whole(context, subject.model(), sources, targets, memories, state);
+    const tensor::Arena::Mark end = context.arena().mark();
     result = ops::softmax_cross_entropy(context, decoding.states, subject.model().output(), context.indices(labels),
                                         {.label_smoothing = 0.1})
                  .loss;
-    if (gradients) scope.tape().backward(context);
+    if (gradients) scope.tape().backward(context, {begin, end});  // as a trainer does
   });
   return result;
 }

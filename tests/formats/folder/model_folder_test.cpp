@@ -376,6 +376,16 @@ TEST(ModelFolder, SaysHowItsModelIsBestSearched) {
   EXPECT_EQ(core::load_json(folder / "other" / "config.json")["format_version"], 1) << "an older program reads it";
 }
 
+TEST(ModelFolder, ACopyDoesNotVouchForWeightsWithoutSums) {
+  const TemporaryFolder folder;
+  write_model(folder / "m", *make_model());
+  std::filesystem::remove(folder / "m" / "SHA256SUMS");
+  write_decoding_defaults(folder / "m", folder / "copy", {{"alpha", 1}});
+  write_shortlist(folder / "copy", folder / "listed", "a list");
+  for (const char* name : {"copy", "listed"})
+    EXPECT_FALSE(std::filesystem::exists(folder / name / "SHA256SUMS")) << name;
+}
+
 TEST(ModelFolder, HasAShortlistOfItsOwn) {
   const TemporaryFolder folder;
   write_model(folder / "m", *make_model());

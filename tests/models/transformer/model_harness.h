@@ -59,12 +59,14 @@ class Bench {
         model->parameters().begin_gradients();
         autograd::training_mode(*context).set_tape(&tape);
       }
+      const tensor::Arena::Mark begin = context->arena().mark();
       const nn::Variable states = whole_states(source, inputs);
+      const tensor::Arena::Mark end = context->arena().mark();
       value = ops::softmax_cross_entropy(*context, states, model->output(), context->indices(targets.tokens),
                                          {.label_smoothing = smoothing, .gradient_scale = 1})
                   .loss;
       if (backward) {
-        tape.backward(*context);
+        tape.backward(*context, {begin, end});
         model->parameters().finish_gradients();
       }
       autograd::training_mode(*context).set_tape(nullptr);

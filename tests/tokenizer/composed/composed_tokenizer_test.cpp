@@ -4,6 +4,9 @@
 #include "error_message.h"
 #include "formats_test_support.h"
 #include "json/tokenizer_json.h"
+#include "regex/matcher.h"
+
+#include <functional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -177,6 +180,83 @@ TEST(ComposedTokenizer, APatternThatGoesBackForeverIsAnError) {
       word_level(R"("pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a+)+\\1c"}, "behavior": "Isolated"},)"));
   EXPECT_THAT(testing::error_of([&] { tokenizer->encode(std::string(60, 'a')); }),
               HasSubstr("the pattern '(a+)+\\1c' gives up on a text of 60 bytes"));
+}
+
+/// A pattern whose search takes quadratic time. The pieces of the tokenizer are the added token "|" and a text that
+/// takes nearly all steps that a text of its length may take.
+class SearchesOfOneText : public ::testing::Test {
+ protected:
+  static constexpr const char* kPattern = "(?=a*b)a";
+  static constexpr int kParts = 50;
+
+  static bool takes_too_many_steps(const std::string& text) {
+    try {
+      Matcher(kPattern).for_each(text, [](std::size_t, std::size_t) {});
+      return false;
+    } catch (const core::Error&) {
+      return true;
+    }
+  }
+
+  SearchesOfOneText() {
+    while (!takes_too_many_steps(dear_ + std::string(dear_.size() / 8, 'a'))) dear_.append(dear_.size() / 8, 'a');
+    definition_.pieces = {dear_, "|", "<unk>"};
+    definition_.listed = {true, false, true};
+    definition_.added_tokens = {{.id = 1, .text = "|"}};
+    definition_.model = WholeWords{.unknown = 2};
+  }
+
+  std::string text_of(int parts) const {
+    std::string text = dear_;
+    for (int i = 1; i < parts; ++i) text += "|" + dear_;
+    return text;
+  }
+
+  /// Encodes and decodes a text of one part, and then returns the message about many.
+  std::string message_about_many(const std::function<void(const ComposedTokenizer&, int)>& use) const {
+    const ComposedTokenizer tokenizer(definition_, "tokenizer");
+    EXPECT_NO_THROW(use(tokenizer, 1));
+    return testing::message_of([&] { use(tokenizer, kParts); });
+  }
+
+  std::string dear_ = std::string(64, 'a');
+  ComposedDefinition definition_;
+};
+
+TEST_F(SearchesOfOneText, ShareABudgetBetweenAddedTokens) {
+  const auto encode = [&](const ComposedTokenizer& tokenizer, int parts) { tokenizer.encode(text_of(parts)); };
+  definition_.pre_tokenizer = {{.kind = PreTokenizerStep::Kind::kSplitPattern, .text = kPattern}};
+  EXPECT_THAT(message_about_many(encode), HasSubstr("too many steps"));
+  definition_.pre_tokenizer.clear();
+  definition_.normalizer = {TextStep{.kind = TextStep::Kind::kReplaceMatches, .pattern = kPattern, .content = "b"}};
+  EXPECT_THAT(message_about_many(encode), HasSubstr("too many steps"));
+}
+
+TEST_F(SearchesOfOneText, ShareABudgetBetweenSteps) {
+  definition_.pre_tokenizer.assign(kParts, {.kind = PreTokenizerStep::Kind::kSplitPattern, .text = kPattern});
+  const ComposedTokenizer tokenizer(definition_, "tokenizer");
+  EXPECT_THAT(testing::message_of([&] { tokenizer.encode(dear_); }), HasSubstr("too many steps"));
+}
+
+TEST_F(SearchesOfOneText, ShareABudgetInDecoding) {
+  definition_.decoder = {{.kind = DecoderStep::Kind::kReplaceMatches, .pattern = kPattern, .content = "b"}};
+  const auto decode = [&](const ComposedTokenizer& tokenizer, int parts) {
+    tokenizer.decode(std::vector<std::int32_t>(static_cast<std::size_t>(parts), 0));
+  };
+  EXPECT_THAT(message_about_many(decode), HasSubstr("too many steps"));
+}
+
+TEST_F(SearchesOfOneText, ShareABudgetWhenATokenizerIsOpened) {
+  definition_.normalizer = {TextStep{.kind = TextStep::Kind::kReplaceMatches, .pattern = kPattern, .content = "b"}};
+  for (int i = 0; i < kParts; ++i) {
+    const auto id = static_cast<std::int32_t>(definition_.pieces.size());
+    definition_.added_tokens.push_back({.id = id, .text = dear_ + std::to_string(i), .normalized = true});
+    definition_.pieces.push_back(definition_.added_tokens.back().text);
+    definition_.listed.push_back(false);
+    if (i > 0) continue;
+    EXPECT_NO_THROW(ComposedTokenizer(definition_, "tokenizer"));
+  }
+  EXPECT_THAT(testing::message_of([&] { ComposedTokenizer(definition_, "tokenizer"); }), HasSubstr("too many steps"));
 }
 
 }  // namespace

@@ -208,6 +208,19 @@ TEST_F(BlocksOf, DamagedOnesAreNamedAndMadeAnew) {
 }
 
 /// An index may be damaged so that it is still one.
+TEST_F(BlocksOf, AreNotWrittenThroughALink) {
+  const Corpus corpus = read();
+  const auto expected = pairs_of(corpus, 0);
+  const auto block = blocks() / "block-000001.bin";
+  core::write_file(folder_ / "precious", "years of work");
+  std::filesystem::remove(block);
+  std::filesystem::create_symlink(folder_ / "precious", block);
+  EXPECT_EQ(pairs_of(corpus, 0), expected);
+  EXPECT_EQ(core::read_file(folder_ / "precious"), "years of work");
+  EXPECT_TRUE(std::filesystem::is_symlink(block)) << "the link may be somebody's, so it stays";
+  EXPECT_THAT(log_, HasSubstr("block-000001.bin"));
+}
+
 TEST_F(BlocksOf, AreMadeAnewIfTheirIndexNamesOtherPlaces) {
   const auto expected = pairs_of(read(), 0);
   const auto file = blocks() / "index.json";

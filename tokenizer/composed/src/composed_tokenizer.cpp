@@ -30,9 +30,13 @@ std::vector<const ComposedToken*> tokens_of(const ComposedDefinition& definition
 
 /// Returns the texts to find for tokens that are matched in normalised text.
 std::vector<std::string> parts_of(const std::vector<const ComposedToken*>& tokens, const TextNormalizer* normalizer) {
+  std::size_t bytes = 0;
+  for (const ComposedToken* token : tokens) bytes += token->text.size();
+  SearchWork work(bytes);
   std::vector<std::string> texts;
   for (const ComposedToken* token : tokens)
-    texts.push_back(normalizer == nullptr ? token->text : normalizer->apply(token->text, 0, false).text);
+    texts.push_back(normalizer == nullptr ? token->text
+                                          : normalizer->apply(as_it_stands(token->text, 0, false), work).text);
   return texts;
 }
 
@@ -108,31 +112,33 @@ struct ComposedTokenizer::Impl {
   void for_each(std::string_view text, const EncodeOptions& options, Tracking tracking, OnToken&& on_token,
                 OnWord&& on_word) const {
     const bool spans = tracking == Tracking::kSpans || cutter.needs_spans();
+    SearchWork work(text.size());
     raw_tokens.for_each(text, options.match_special_tokens, [&](std::int32_t id, std::size_t begin, std::size_t end) {
       const std::string_view part = text.substr(begin, end - begin);
       if (id >= 0) return on_token(FoundToken{id, begin, end, part, {begin, end}});
-      AlignedText normal =
-          normalizer.apply(spans ? with_spans(part, begin) : as_it_stands(part, begin, tracking == Tracking::kOrigin));
-      cut_normal(std::move(normal), options, on_token, on_word);
+      AlignedText normal = normalizer.apply(
+          spans ? with_spans(part, begin) : as_it_stands(part, begin, tracking == Tracking::kOrigin), work);
+      cut_normal(std::move(normal), options, work, on_token, on_word);
     });
   }
 
   template <class OnToken, class OnWord>
-  void cut_normal(AlignedText normal, const EncodeOptions& options, OnToken&& on_token, OnWord&& on_word) const {
+  void cut_normal(AlignedText normal, const EncodeOptions& options, SearchWork& work, OnToken&& on_token,
+                  OnWord&& on_word) const {
     const auto place = [&](std::size_t at) { return normal.origin.empty() ? 0 : normal.origin[at]; };
-    if (normal_tokens.empty()) return cut_words({std::move(normal), {}}, on_word);
+    if (normal_tokens.empty()) return cut_words({std::move(normal), {}}, work, on_word);
     normal_tokens.for_each(normal.text, options.match_special_tokens,
                            [&](std::int32_t id, std::size_t begin, std::size_t end) {
                              AlignedText part = part_of(normal, begin, end);
-                             if (id < 0) return cut_words({std::move(part), {}}, on_word);
+                             if (id < 0) return cut_words({std::move(part), {}}, work, on_word);
                              on_token(FoundToken{id, place(begin), place(end), part.text, span_of(part.spans)});
                            });
   }
 
   template <class OnWord>
-  void cut_words(CutText text, OnWord&& on_word) const {
+  void cut_words(CutText text, SearchWork& work, OnWord&& on_word) const {
     text.parts = {{0, text.text.text.size()}};
-    cutter.cut(text);
+    cutter.cut(text, work);
     const std::string_view whole = text.text.text;
     const std::span<const std::size_t> origin = text.text.origin;
     const std::span<const LibrarySpan> spans = text.text.spans;
@@ -315,7 +321,8 @@ std::vector<LibraryToken> ComposedTokenizer::words_as_library(std::string_view t
 }
 
 std::string ComposedTokenizer::normalize(std::string_view text) const {
-  return impl_->normalizer.apply(text, 0, false).text;
+  SearchWork work(text.size());
+  return impl_->normalizer.apply(as_it_stands(text, 0, false), work).text;
 }
 
 std::map<std::int32_t, std::string> ComposedTokenizer::normalized_tokens() const {

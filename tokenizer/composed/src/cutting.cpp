@@ -218,7 +218,7 @@ void put_prefix_space(CutText& text) {
   });
 }
 
-void split_at(const PreTokenizerStep& step, const std::optional<Matcher>& matcher, CutText& text) {
+void split_at(const PreTokenizerStep& step, const std::optional<Matcher>& matcher, CutText& text, SearchWork& work) {
   const auto split = [&](SplitBehavior behavior, FindStretches find) {
     split_parts(text, behavior, step.invert, find);
   };
@@ -237,7 +237,6 @@ void split_at(const PreTokenizerStep& step, const std::optional<Matcher>& matche
       return split_parts(text, SplitBehavior::kRemoved, true,
                          [](std::string_view part, Stretches& out) { find_words(part, out); });
     default:
-      SearchWork work(text.text.text.size());
       return split(step.behavior, [&](std::string_view part, Stretches& out) {
         matcher->for_each(
             part, [&](std::size_t begin, std::size_t end) { add_match(out, begin, end); }, work);
@@ -257,7 +256,7 @@ TextCutter::TextCutter(const std::vector<PreTokenizerStep>& steps) {
   }
 }
 
-void TextCutter::cut(CutText& text) const {
+void TextCutter::cut(CutText& text, SearchWork& work) const {
   for (const auto& [step, matcher] : steps_) {
     if (step.kind == CutKind::kMetaspace) {
       write_metaspaces(step, text);
@@ -269,7 +268,7 @@ void TextCutter::cut(CutText& text) const {
     } else if (step.kind == CutKind::kPrefixSpace) {
       put_prefix_space(text);
     } else {
-      split_at(step, matcher, text);
+      split_at(step, matcher, text, work);
     }
   }
 }

@@ -28,8 +28,9 @@ class TextCutter {
 
   /// Returns whether a step depends on the position at which a part begins in the text, so that spans must be tracked.
   bool needs_spans() const noexcept { return needs_spans_; }
-  /// Throws like Matcher::for_each().
-  void cut(CutText& text) const;
+  /// Cuts one of several parts of a text; the searches of all parts and steps share one budget. Throws like
+  /// Matcher::for_each().
+  void cut(CutText& text, SearchWork& work) const;
 
  private:
   struct Step {

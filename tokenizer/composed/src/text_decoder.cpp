@@ -36,14 +36,16 @@ void replace_all(std::string& text, std::string_view pattern, std::string_view c
   text = result.append(text, kept);
 }
 
-void replace_matches(std::string& text, const Matcher& matcher, std::string_view content, std::size_t limit) {
+void replace_matches(std::string& text, const Matcher& matcher, std::string_view content, std::size_t limit,
+                     SearchWork& work) {
   std::string result;
   std::size_t kept = 0;
-  matcher.for_each(text, [&](std::size_t begin, std::size_t end) {
+  const auto replace = [&](std::size_t begin, std::size_t end) {
     require_room(result.size() + (begin - kept) + content.size(), limit);
     result.append(text, kept, begin - kept).append(content);
     kept = end;
-  });
+  };
+  matcher.for_each(text, replace, work);
   text = result.append(text, kept);
 }
 
@@ -134,13 +136,14 @@ std::string TextDecoder::decode(Texts texts) const {
   std::size_t bytes = 0;
   for (const std::string& text : texts) bytes += text.size() + 1;
   const std::size_t limit = most_normalised(bytes);
+  SearchWork work(bytes);
   for (const auto& [step, matcher] : steps_) {
     switch (step.kind) {
       case DecoderKind::kReplace:
         for (std::string& text : texts) replace_all(text, step.pattern, step.content, limit);
         break;
       case DecoderKind::kReplaceMatches:
-        for (std::string& text : texts) replace_matches(text, *matcher, step.content, limit);
+        for (std::string& text : texts) replace_matches(text, *matcher, step.content, limit, work);
         break;
       case DecoderKind::kByteFallback:
         texts = join_bytes(texts);

@@ -14,7 +14,8 @@ class TextDecoder {
  public:
   /// Throws Error{kBadInput} for an invalid pattern.
   TextDecoder(const std::vector<DecoderStep>& steps, bool joins_with_spaces);
-  /// Throws Error{kBadInput} if replacements make the text many times longer.
+  /// Throws Error{kBadInput} if replacements make the text many times longer, and like Matcher::for_each(). All
+  /// searches share one budget.
   std::string decode(std::vector<std::string> texts) const;
 
  private:

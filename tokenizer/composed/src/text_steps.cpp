@@ -15,19 +15,20 @@ namespace {
 
 using StepKind = TextStep::Kind;
 
-AlignedText replace_matches(const Matcher& matcher, std::string_view content, const AlignedText& in,
-                            std::size_t limit) {
+AlignedText replace_matches(const Matcher& matcher, std::string_view content, const AlignedText& in, std::size_t limit,
+                            SearchWork& work) {
   if (in.text.empty()) return in;  // the tokenizers library replaces nothing there, even if the pattern matches
   Rewriter out(in, limit);
   std::size_t kept = 0;
-  matcher.for_each(in.text, [&](std::size_t begin, std::size_t end) {
+  const auto replace = [&](std::size_t begin, std::size_t end) {
     out.keep(kept, begin);
     if (end > begin)
       out.put(content, begin, end - 1);
     else
       out.insert(content, begin);
     kept = end;
-  });
+  };
+  matcher.for_each(in.text, replace, work);
   out.keep(kept, in.text.size());
   return out.finish();
 }
@@ -108,17 +109,13 @@ TextNormalizer::TextNormalizer(const ComposedNormalizer& steps) {
   finish_run();
 }
 
-AlignedText TextNormalizer::apply(std::string_view text, std::size_t begin, bool track) const {
-  return apply(as_it_stands(text, begin, track));
-}
-
-AlignedText TextNormalizer::apply(AlignedText result) const {
+AlignedText TextNormalizer::apply(AlignedText result, SearchWork& work) const {
   const std::size_t limit = most_normalised(result.text.size());
   for (const Part& part : parts_) {
     if (const auto* usual = std::get_if<Normalizer>(&part))
       result = usual->apply(std::move(result), limit);
     else if (const auto* replacer = std::get_if<Replacer>(&part))
-      result = replace_matches(replacer->matcher, replacer->content, result, limit);
+      result = replace_matches(replacer->matcher, replacer->content, result, limit, work);
     else
       result = apply_kind(std::get<TextStep::Kind>(part), result, limit);
   }

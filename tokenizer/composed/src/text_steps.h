@@ -18,10 +18,10 @@ class TextNormalizer {
   explicit TextNormalizer(const ComposedNormalizer& steps);
 
   bool empty() const noexcept { return parts_.empty(); }
-  /// Throws Error{kBadInput} if the steps make the text many times longer.
-  AlignedText apply(std::string_view text, std::size_t begin, bool track) const;
-  /// Applies the steps to a text that may be tracked.
-  AlignedText apply(AlignedText text) const;
+  /// Applies the steps to one of several parts of a text, which may be tracked; the searches of all parts and steps
+  /// share one budget. Throws Error{kBadInput} if the steps make the text many times longer, and like
+  /// Matcher::for_each().
+  AlignedText apply(AlignedText text, SearchWork& work) const;
 
  private:
   struct Replacer {

@@ -149,6 +149,7 @@ std::optional<ModelSelector::ValidatedModel> ModelSelector::validate_snapshot(co
     validated.state.model->parameters().prepare(*run_->context, run_->validation_type);
     validated.result = run_->validator->run(*validated.state.model, draw_of(run_->config, progress_->state),
                                             run_->environment.progress, stop);
+    make_room();
     return validated;
   } catch (const core::Error& error) {
     if (error.code() == core::ErrorCode::kInterrupted) return std::nullopt;
@@ -286,6 +287,7 @@ ModelSelector::Selected ModelSelector::write_last_models(const std::stop_token& 
 }
 
 void ModelSelector::tune(const std::filesystem::path& folder, const std::stop_token& stop) {
+  make_room();
   const auto model = run_->make_model();
   formats::refill_parameters(folder / formats::ModelFiles::kWeights, model->parameters());
   model->parameters().prepare(*run_->context, run_->validation_type);
@@ -304,6 +306,7 @@ void ModelSelector::tune(const std::filesystem::path& folder, const std::stop_to
 std::optional<double> ModelSelector::export_average(const std::stop_token& stop) {
   const std::vector<std::filesystem::path> files = checkpoints_->files_of_mean();
   if (files.empty()) return std::nullopt;
+  make_room();
   const Snapshot mean = mean_of(files);
   ModelOrigin origin{.title = fmt::format("the mean of {} checkpoints", files.size()),
                      .update = progress_->state.update};

@@ -200,7 +200,8 @@ void write_shortlist(const std::filesystem::path& folder, const std::filesystem:
                      std::string_view shortlist, const TokenizerOpener& opener = open_built_in_tokenizer);
 
 /// Writes `output`, a copy of the model folder with `decoding` as ModelConfig::decoding, as write_model_folder() does.
-/// `output` may be the folder itself. Throws Error{kBadInput} for settings that read_model_defaults() rejects.
+/// `output` may be the folder itself. It has checksums if the folder has them. Throws Error{kBadInput} for settings
+/// that read_model_defaults() rejects.
 void write_decoding_defaults(const std::filesystem::path& folder, const std::filesystem::path& output,
                              const core::Json& decoding, const TokenizerOpener& opener = open_built_in_tokenizer);
 

@@ -58,8 +58,8 @@ class Tape {
   };
 
   /// Runs the records from last to first and forgets them. `spent` is memory that nobody reads after the pass: as soon
-  /// as a record has run, the memory that its op allocated there serves gradients. So it pays to name the values of all
-  /// layers. An op must not let a record use memory that is allocated after the record; see seed_gradient().
+  /// as a record has run, the memory that its op allocated there serves gradients. Pass the whole span of the layers.
+  /// An op must not let a record use memory that is allocated after the record; see seed_gradient().
   void backward(Context& context, const Values& spent = {});
   /// Forgets all records.
   void clear() noexcept {

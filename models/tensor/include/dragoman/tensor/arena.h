@@ -29,8 +29,8 @@ class PendingRead {
 class DeviceMemory {
  public:
   virtual ~DeviceMemory();
-  /// Allocates uninitialised memory. Throws std::bad_alloc if the host has none left. A device backend throws
-  /// Error{kUnsupported}, with a remedy, if the device has none left.
+  /// Allocates uninitialised memory with 64-byte alignment. Throws std::bad_alloc if the host has none left. A device
+  /// backend throws Error{kUnsupported}, with a remedy, if the device has none left.
   virtual void* allocate(std::size_t bytes) = 0;
   /// Releases memory that allocate() returned for the same number of bytes.
   virtual void deallocate(void* data, std::size_t bytes) noexcept = 0;

@@ -46,7 +46,7 @@ struct Indices {
 ///       std::cout << element(x, 0, 2);                                  // 3
 ///     });
 ///
-/// Tensors in step memory are valid until the next step begins.
+/// Tensors in step memory are valid until the next step begins; see Tape::backward() for an exception.
 class Context {
  public:
   /// `kernels`, `memory` and `executor` must outlive the context. `float_type` is the type of activations: F32, or F64
@@ -158,7 +158,7 @@ class Context {
     body();
   }
   /// Returns the step memory to the device. The results of the last step are invalid, and the next step allocates
-  /// again. It pays before long work in other memory.
+  /// again. Call it before long work that needs other memory.
   void free_step_memory();
   /// Returns true if the device records steps. Then bucket() rounds numbers that vary between steps up to a multiple of
   /// `size`, so that fewer steps differ. On other devices bucket(n) is n.

@@ -29,7 +29,7 @@ class FreeListArena {
   /// Releases memory that allocate() returned for the same number of bytes, or a part of a lent block.
   void release(void* data, std::size_t bytes);
   /// Adds a block that belongs to the caller and is in use. Once parts of it are released, allocate() may return them.
-  /// The block is 64-byte aligned, its parts in whole units of 64 bytes. It must be valid until reset().
+  /// The block is 64-byte aligned, its parts in whole units of 64 bytes. It must be valid as long as it is used.
   void lend(void* data, std::size_t bytes);
   /// Releases everything, returns lent blocks, and joins the others into one.
   void reset();
