@@ -8,6 +8,7 @@ namespace dragoman::fuzz {
 struct Cost {
   double milliseconds = 0;
   std::size_t bytes = 0;
+  bool accepted = false;
 };
 
 /// Exercises the target within its budget; returns what it did, or throws a Fault. Time is the process's processor

@@ -162,7 +162,8 @@ CALLS = {
 @pytest.mark.parametrize("call", CALLS)
 def test_ctrl_c_ends_a_call(call):
     script = f"""
-import dragoman, sys, time
+import dragoman, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background of a shell ignore it
 MODEL = {str(MODEL)!r}
 def ready(): print("ready", flush=True)
 try:

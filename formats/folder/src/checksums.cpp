@@ -115,6 +115,24 @@ std::string difference(const path& folder, const std::string& name, const std::s
   return actual == expected ? "" : fmt::format("{} has the sum {} instead of {}", quote(name), actual, expected);
 }
 
+/// The faults of a folder, for a message: a few of them, and the number of the others.
+class FaultList {
+ public:
+  void add(const std::string& fault) {
+    if (count_++ < kNamed) named_ += (named_.empty() ? "" : "; ") + fault;
+  }
+  bool empty() const noexcept { return count_ == 0; }
+  std::string text() const {
+    return count_ <= kNamed ? named_ : fmt::format("{}; and {} more", named_, count_ - kNamed);
+  }
+
+ private:
+  static constexpr std::size_t kNamed = 4;
+
+  std::string named_;
+  std::size_t count_ = 0;
+};
+
 }  // namespace
 
 std::string sha256_of(std::string_view bytes) {
@@ -155,19 +173,18 @@ void write_checksums(const path& folder) {
 std::vector<std::string> verify_checksums(const path& folder, UnlistedFiles unlisted) {
   const std::map<std::string, std::string> sums = read_sums(folder / kSumsName);
   std::vector<std::string> verified;
-  std::string faults;
-  const auto add = [&](const std::string& fault) { faults += (faults.empty() ? "" : "; ") + fault; };
+  FaultList faults;
   for (const auto& [name, expected] : sums) {
     const std::string fault = difference(folder, name, expected);
-    if (!fault.empty()) add(fault);
+    if (!fault.empty()) faults.add(fault);
     verified.push_back(name);
   }
   if (unlisted == UnlistedFiles::kRefuse)
     for (const std::string& name : files_in(folder))
-      if (!sums.contains(name)) add(quote(name) + " is not listed");
+      if (!sums.contains(name)) faults.add(quote(name) + " is not listed");
   core::require(faults.empty(), ErrorCode::kBadInput,
                 "{}: {}; the folder is damaged or was changed, fetch or restore it", (folder / kSumsName).string(),
-                faults);
+                faults.text());
   return verified;
 }
 

@@ -2,6 +2,7 @@
 
 #include "folder_test_support.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,6 +70,16 @@ TEST_F(Checksums, EveryFaultIsNamed) {
                               "a52d159f262b2c6ddb724a61840befc36eb30c88877a4030b65cbe86298449c9 "
                               "instead of ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
                     HasSubstr("'new' is not listed")));
+}
+
+TEST_F(Checksums, AMessageNamesSomeOfManyFaults) {
+  std::string sums;
+  for (int i = 0; i < 1000; ++i) sums += fmt::format("{}  file_{}\n", std::string(64, '0'), i);
+  core::write_file(folder_ / "SHA256SUMS", sums);
+  const std::string error = error_of([&] { verify_checksums(folder_.path()); });
+  EXPECT_THAT(error, HasSubstr("'file_0' is missing; "));
+  EXPECT_THAT(error, HasSubstr("; and 998 more; the folder is damaged"));  // with the two files that are not listed
+  EXPECT_LT(error.size(), 500U);
 }
 
 TEST_F(Checksums, ReadTheBinaryModeOfSha256sum) {

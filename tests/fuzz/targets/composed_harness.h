@@ -9,6 +9,8 @@
 #include <variant>
 #include <vector>
 
+#include <dragoman/tokenizer/tokenizer_files.h>
+
 namespace dragoman::fuzz {
 
 /// Reads the text as a tokenizer.json of any parts and, if that works, uses it. True if it was one.
@@ -19,6 +21,7 @@ inline bool exercise_composed(std::string_view json) {
     auto* composed = std::get_if<ComposedDefinition>(&definition);
     if (composed == nullptr) return;  // the target tokenizer_json's
     const ComposedTokenizer tokenizer(std::move(*composed), "fuzz");
+    accepts([&] { ids_of_post_processor(tokenizer); });
     for (const std::string_view text :
          {"", " the river  <s> <mask>don't 1234 ", "\xFF\xC3\xA9 e\xCC\x81 \xEF\xAC\x81\xE4\xB8\xAD",
           "aaaaaaaaaaaaaaaaaaaaaaaab"}) {

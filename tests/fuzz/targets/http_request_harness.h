@@ -87,12 +87,13 @@ inline ReadRequests read_requests(std::string_view bytes, std::size_t step) {
   std::string input;
   for (std::size_t at = 0; at < bytes.size(); at += step) {
     input += bytes.substr(at, step);
+    std::string_view left = input;
     for (bool more = true; more;) {
-      const std::size_t consumed = parser->put(input);
-      promise(consumed <= input.size(), "no more is consumed than there is");
+      const std::size_t consumed = parser->put(left);
+      promise(consumed <= left.size(), "no more is consumed than there is");
       promise(parser->body_size() <= kBounds.body_bytes, "a body has its bound");
-      input.erase(0, consumed);
-      more = consumed != 0 && !input.empty();
+      left.remove_prefix(consumed);
+      more = consumed != 0 && !left.empty();
       if (parser->state() == Parser::State::kFailed) {
         promise(parser->status() >= 400 && !parser->reason().empty(), "a failure has a reason");
         read.failure = parser->status();
@@ -103,6 +104,7 @@ inline ReadRequests read_requests(std::string_view bytes, std::size_t step) {
         parser = std::make_unique<Parser>(kBounds);
       }
     }
+    input.erase(0, input.size() - left.size());
   }
   return read;
 }

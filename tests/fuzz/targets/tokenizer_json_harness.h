@@ -9,6 +9,7 @@
 
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 #include <dragoman/tokenizer/tokenizer.h>
+#include <dragoman/tokenizer/tokenizer_files.h>
 #include <dragoman/tokenizer/vocabulary_editing.h>
 
 namespace dragoman::fuzz {
@@ -56,6 +57,7 @@ inline bool exercise_tokenizer_json(std::string_view json) {
           tokenizer.encode_pieces(text, {.mode = mode});
         });
       }
+    accepts([&] { ids_of_post_processor(tokenizer); });
     BpeTokenizer::parse(tokenizer.to_json(), "written again");
     exercise_streaming_and_editing(tokenizer);
   });

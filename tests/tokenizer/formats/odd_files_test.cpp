@@ -66,6 +66,25 @@ TEST(OddTokenizerJson, IdsWithoutAPieceDecodeToNothing) {
   }
 }
 
+/// A template that names a token `times` times, which stands for as many ids.
+std::string error_of_template(int times) {
+  const testing::TemporaryFolder folder;
+  core::Json file = core::load_json(testing::golden_file("odd_files.json").string())[0]["file"];
+  core::Json steps = {{{"Sequence", {{"id", "A"}, {"type_id", 0}}}}};
+  for (int i = 0; i < times; ++i) steps.push_back({{"SpecialToken", {{"id", "x"}, {"type_id", 0}}}});
+  const core::Json token = {{"id", "x"}, {"ids", std::vector<int>(static_cast<std::size_t>(times), 0)}};
+  file["post_processor"] = {{"type", "TemplateProcessing"}, {"single", steps}, {"special_tokens", {{"x", token}}}};
+  core::write_file(folder / "tokenizer.json", file.dump());
+  const auto tokenizer = load_tokenizer(folder / "tokenizer.json");
+  return testing::error_of([&] { ids_of_post_processor(*tokenizer); });
+}
+
+TEST(OddTokenizerJson, ATemplateAddsAFewIdsOnly) {
+  EXPECT_EQ(error_of_template(30), "no error");
+  EXPECT_THAT(error_of_template(40), HasSubstr("adds more than 1024 ids to a text"));
+  EXPECT_THAT(error_of_template(3000), HasSubstr("adds more than 1024 ids to a text"));
+}
+
 std::string error_with_vocabulary(const core::Json& vocabulary, const core::Json& added) {
   const testing::TemporaryFolder folder;
   core::Json file = core::load_json(testing::golden_file("odd_files.json").string())[0]["file"];

@@ -58,8 +58,9 @@ class PostProcessor {
         continue;
       }
       const std::string& token = step.at("SpecialToken").at("id").get_ref<const std::string&>();
-      for (const core::Json& id : part.at("special_tokens").at(token).at("ids"))
-        (text ? behind : in_front).push_back(checked(id.get<std::int32_t>()));
+      const core::Json& ids = part.at("special_tokens").at(token).at("ids");
+      require_few(in_front.size() + behind.size() + ids.size());
+      for (const core::Json& id : ids) (text ? behind : in_front).push_back(checked(id.get<std::int32_t>()));
     }
     if (!text) unsupported("leaves the text out");
     put_in_front(in_front);
@@ -73,10 +74,18 @@ class PostProcessor {
     return id;
   }
 
+  /// A template may name a token any number of times, and the token may stand for any number of ids.
+  void require_few(std::size_t more) const {
+    constexpr std::size_t kMost = 1024;
+    if (ids_.in_front.size() + ids_.behind.size() + more > kMost)
+      unsupported(fmt::format("adds more than {} ids to a text", kMost));
+  }
   void put_in_front(const std::vector<std::int32_t>& ids) {
+    require_few(ids.size());
     ids_.in_front.insert(ids_.in_front.begin(), ids.begin(), ids.end());
   }
   void put_behind(const std::vector<std::int32_t>& ids) {
+    require_few(ids.size());
     ids_.behind.insert(ids_.behind.end(), ids.begin(), ids.end());
   }
 
