@@ -76,6 +76,7 @@ class TransformersExport {
   void write_weights(const std::filesystem::path& file) const {
     const BartNames names({.shared = shape_.config.tying == Tying::kAll ? "model.shared.weight" : ""});
     const WeightPlan plan = plan_transformer(shape_, names);
+    require_proportionate_export(exported_, kHuggingFaceFormat, plan);
     const std::int64_t width = shape_.config.d_model;
     std::vector<formats::TensorSpec> specs;
     for (const PlannedWeight& planned : plan)

@@ -82,6 +82,21 @@ void refuse_export(const ExportedModel& exported, std::string_view format, std::
   core::fail(ErrorCode::kUnsupported, "{}: cannot be exported as {}: {}", exported.path.string(), format, reason);
 }
 
+void require_proportionate_export(const ExportedModel& exported, std::string_view format, const WeightPlan& plan) {
+  std::uint64_t stored = 0;
+  for (const nn::Parameter& parameter : exported.model->parameters().all())
+    stored += static_cast<std::uint64_t>(parameter.rows * parameter.cols) * sizeof(float);
+  std::uint64_t written = 0;
+  for (const PlannedWeight& planned : plan)
+    written += static_cast<std::uint64_t>(planned.rows * planned.cols) * sizeof(float);
+  if (const std::uint64_t most = most_unfolded_bytes(stored); written > most)
+    refuse_export(exported, format,
+                  fmt::format("its {} bytes of weights would become {} bytes there, since the format stores tied "
+                              "layers separately; at most {} are written. Export it as ctranslate2, which stores them "
+                              "once",
+                              stored, written, most));
+}
+
 void copy_tokenizers(const ExportedModel& exported, const std::filesystem::path& folder) {
   using formats::TokenizerSide;
   copy_tokenizer(TokenizerSide::kJoint, exported.tokenizers.joint, folder);

@@ -21,6 +21,10 @@ std::vector<std::string> pieces_of(const tokenizer::Tokenizer& tokenizer, std::i
 /// Throws Error{kUnsupported}: "FOLDER: cannot be exported as FORMAT: ..."
 [[noreturn]] void refuse_export(const ExportedModel& exported, std::string_view format, std::string_view reason);
 
+/// Throws Error{kUnsupported} if the arrays of the plan have many times the size of the model's parameters, because the
+/// format stores tied layers separately (most_unfolded_bytes()). Call it before anything is written.
+void require_proportionate_export(const ExportedModel& exported, std::string_view format, const WeightPlan& plan);
+
 /// Copies the tokenizers into an export under the names that find_tokenizers() recognises, if other programs can use
 /// them.
 void copy_tokenizers(const ExportedModel& exported, const std::filesystem::path& folder);

@@ -28,6 +28,12 @@ tensor::Tensor row_of(std::span<float> values) {
 
 }  // namespace
 
+void ForeignTensors::charge(const std::string& file, std::uint64_t stored, std::uint64_t unfolded) {
+  stored_ += stored;
+  unfolded_ += unfolded;
+  require_proportion(file, stored_, unfolded_);
+}
+
 void ForeignTensors::add(std::string name, ForeignTensor tensor) {
   if (tensors_.contains(name))
     core::fail(ErrorCode::kBadInput, "{}: the tensor {} is there twice", tensor.file, core::quote(name));
@@ -125,7 +131,7 @@ void add_torch(ForeignTensors& tensors, const TorchFile& opened, std::string_vie
   const auto* state = root == nullptr ? nullptr : root->as<PickledDict>();
   core::require(state != nullptr, ErrorCode::kBadInput, "{}: there is no state dict in it, names with their tensors",
                 file);
-  std::uint64_t unfolded = 0;
+  tensors.charge(file, opened.size(), 0);
   for (const auto& [key, value] : state->items) {
     const auto* name = key->as<std::string>();
     const auto* held = value->as<std::shared_ptr<const PickledTensor>>();
@@ -134,8 +140,7 @@ void add_torch(ForeignTensors& tensors, const TorchFile& opened, std::string_vie
                  name == nullptr ? "a key that is no text" : core::quote(*name));
     opened.check(**held, *name);
     // No tensor has more elements than the file has bytes (checked), but any number of tensors may share a storage.
-    unfolded += static_cast<std::uint64_t>(count_of((*held)->shape)) * sizeof(float);
-    require_proportion(file, opened.size(), unfolded);
+    tensors.charge(file, 0, static_cast<std::uint64_t>(count_of((*held)->shape)) * sizeof(float));
     tensors.add(*name, {.file = file,
                         .shape = (*held)->shape,
                         .read = [opened, tensor = *held, name = *name](auto first, const auto& out) {

@@ -34,6 +34,9 @@ class ForeignTensors final : public ForeignWeights {
   void read(std::string_view name, std::span<float> out) const override;
   std::vector<std::string> names() const override;
 
+  /// Counts `stored` bytes of a file whose tensors may share them, and the `unfolded` bytes of its tensors as floats.
+  /// All such files together have one budget. Throws Error{kBadInput} if it is exceeded (require_proportion()).
+  void charge(const std::string& file, std::uint64_t stored, std::uint64_t unfolded);
   /// Throws Error{kBadInput} for a duplicate name.
   void add(std::string name, ForeignTensor tensor);
   bool contains(std::string_view name) const { return tensors_.contains(name); }
@@ -59,6 +62,8 @@ class ForeignTensors final : public ForeignWeights {
   };
   std::string where_;
   std::map<std::string, Entry, std::less<>> tensors_;
+  std::uint64_t stored_ = 0;
+  std::uint64_t unfolded_ = 0;
 };
 
 /// Adds the tensors of a safetensors file.

@@ -36,6 +36,9 @@ class ForeignWeights {
   virtual std::vector<std::string> names() const = 0;
 };
 
+/// Returns the most bytes that `stored` bytes of weights may become where parts of a model share them.
+std::uint64_t most_unfolded_bytes(std::uint64_t stored) noexcept;
+
 /// Limits the work of every reader of weights. `stored` is the number of bytes of weights in the file, each counted
 /// once. `unfolded` counts them once for every time they are read. Throws Error{kBadInput} if `unfolded` is out of
 /// proportion.

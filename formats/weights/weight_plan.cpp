@@ -75,10 +75,14 @@ const PlannedWeight* find(const WeightPlan& plan, std::string_view parameter) {
   return found == plan.end() ? nullptr : &*found;
 }
 
-void require_proportion(const std::string& file, std::uint64_t stored, std::uint64_t unfolded) {
+std::uint64_t most_unfolded_bytes(std::uint64_t stored) noexcept {
   constexpr std::uint64_t kFactor = 16;
   constexpr std::uint64_t kFree = std::uint64_t{1} << 26;
-  const std::uint64_t most = stored > (UINT64_MAX - kFree) / kFactor ? UINT64_MAX : kFactor * stored + kFree;
+  return stored > (UINT64_MAX - kFree) / kFactor ? UINT64_MAX : kFactor * stored + kFree;
+}
+
+void require_proportion(const std::string& file, std::uint64_t stored, std::uint64_t unfolded) {
+  const std::uint64_t most = most_unfolded_bytes(stored);
   core::require(
       unfolded <= most, ErrorCode::kBadInput,
       "{}: its {} bytes of weights would become {} bytes, since parts of the model share them; at most {} are "

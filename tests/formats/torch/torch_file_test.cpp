@@ -3,6 +3,7 @@
 #include "archive/zip_archive.h"
 #include "error_message.h"
 #include "fairseq/checkpoint.h"
+#include "meter.h"
 #include "test_data.h"
 #include "weights/foreign_tensors.h"
 #include "weights/weight_plan.h"
@@ -249,18 +250,24 @@ TEST(TorchFile, CountsSettingsAsOftenAsTheyAreReferredTo) {
     return std::string("X") + static_cast<char>(size & 0xFF) + static_cast<char>(size >> 8) + std::string(2, '\0') +
            value;
   };
-  const auto checkpoint = [&](int references) {
+  const std::string value("h\0", 2), key("}(h\0Nu", 6);
+  const auto checkpoint = [&](const std::string& reference, int references) {
     std::string list = "](" + text(std::string(30000, 'a')) + std::string("q\0", 2);
-    for (int i = 0; i < references; ++i) list += std::string("h\0", 2);
+    for (int i = 0; i < references; ++i) list += reference;
     return archive_of("\x80\2}(" + text("args") + "}(" + text("names") + list + "eu" + text("model") + "}u.");
   };
   dragoman::testing::TemporaryFolder folder;
-  const auto error = [&](int references) {
-    core::write_file(folder / "checkpoint.pt", checkpoint(references));
-    return error_of([&] { open_fairseq_checkpoint(folder / "checkpoint.pt"); });
-  };
-  EXPECT_THAT(error(10000), HasSubstr("its settings are more than any model's"));
-  EXPECT_THAT(error(3), ::testing::Not(HasSubstr("its settings are more")));
+  for (const std::string& reference : {value, key}) {
+    const auto error = [&](int references) {
+      core::write_file(folder / "checkpoint.pt", checkpoint(reference, references));
+      const fuzz::AllocationMeter meter;
+      std::string message = error_of([&] { open_fairseq_checkpoint(folder / "checkpoint.pt"); });
+      EXPECT_LT(meter.peak(), std::size_t{16} << 20);
+      return message;
+    };
+    EXPECT_THAT(error(10000), HasSubstr("its settings are more than any model's"));
+    EXPECT_THAT(error(3), ::testing::Not(HasSubstr("its settings are more")));
+  }
 }
 
 TEST(TorchFile, NamesThePlaceAndTheReason) {
