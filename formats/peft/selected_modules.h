@@ -21,7 +21,8 @@ class SelectedModules {
   /// `file` is for messages. Throws Error{kBadInput} if a key has a value of the wrong type.
   SelectedModules(const core::Json& config, const std::string& file);
 
-  /// Returns the key that excludes the module, or nullopt. Takes time proportional to the length of the name.
+  /// Returns the key that excludes the module, or nullopt. Takes time proportional to the square of the length of the
+  /// name, but does not depend on the number of names in the lists.
   std::optional<std::string_view> left_out_by(std::string_view module) const;
 
  private:
