@@ -1,3 +1,4 @@
+#include "meter.h"
 #include "test_data.h"
 
 #include <filesystem>
@@ -150,7 +151,9 @@ TEST_F(ReportOf, LongKeysAboveManyLeavesTakeNoMemory) {
   for (int i = 0; i < 20000; ++i) leaves["k" + std::to_string(i)] = i;
   const std::string key(200000, 'x');
   history.configuration = {{key + "1", leaves}, {key + "2", {{"k0", 1}}}};
+  const fuzz::AllocationMeter meter;
   const std::string page = to_html({history}, "");
+  EXPECT_LT(meter.peak(), std::size_t{100} << 20) << "the keys together would be 4 GB";
   EXPECT_LT(page.size(), 20'000'000U);
   EXPECT_EQ(data_of(page)["runs"][0]["configuration"].size(), 20001U) << "long keys stay apart";
 }
