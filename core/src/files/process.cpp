@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// The interval between two checks for a stop request.
-constexpr auto kPatience = std::chrono::milliseconds(20);
+constexpr auto kLookInterval = std::chrono::milliseconds(20);
 /// The time for which output is read after the process has ended, if a descendant continues to write.
 constexpr auto kMaxLastWords = std::chrono::seconds(1);
 
@@ -31,13 +31,13 @@ void require_done(int error, const char* what) {
   require(error == 0, ErrorCode::kIo, "cannot start a program: {}: {}", what, std::generic_category().message(error));
 }
 
-class Descriptor {
+class PipeEnd {
  public:
-  Descriptor() = default;
-  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { close(); }
+  PipeEnd() = default;
+  explicit PipeEnd(int descriptor) : descriptor_(descriptor) {}
+  PipeEnd(const PipeEnd&) = delete;
+  PipeEnd& operator=(const PipeEnd&) = delete;
+  ~PipeEnd() { close(); }
   int get() const noexcept { return descriptor_; }
   void reset(int descriptor) {
     close();
@@ -59,8 +59,8 @@ struct Pipe {
     read.reset(ends[0]);
     write.reset(ends[1]);
   }
-  Descriptor read;
-  Descriptor write;
+  PipeEnd read;
+  PipeEnd write;
 };
 
 /// Default signal handling, whatever this process blocks or ignores, and a separate process group.
@@ -142,7 +142,7 @@ class Child {
 };
 
 /// Reads the available output. Closes the descriptor at its end.
-void take(Descriptor& from, std::string& text) {
+void take(PipeEnd& from, std::string& text) {
   std::array<char, 65536> buffer{};
   const ssize_t n = ::read(from.get(), buffer.data(), buffer.size());
   if (n > 0)
@@ -159,10 +159,10 @@ void keep_last(std::string& text, std::size_t most) {
   if (text.size() > most) text.erase(0, text.size() - most);
 }
 
-/// Reads the output that arrives within kPatience. Returns false if none arrived.
-bool read_for_a_while(Descriptor& output, Descriptor& errors, ProcessOutcome& outcome, std::size_t most) {
+/// Reads the output that arrives within kLookInterval. Returns false if none arrived.
+bool read_for_a_while(PipeEnd& output, PipeEnd& errors, ProcessOutcome& outcome, std::size_t most) {
   std::array<pollfd, 2> waiting{pollfd{output.get(), POLLIN, 0}, pollfd{errors.get(), POLLIN, 0}};
-  const int ready = ::poll(waiting.data(), waiting.size(), static_cast<int>(kPatience.count()));
+  const int ready = ::poll(waiting.data(), waiting.size(), static_cast<int>(kLookInterval.count()));
   if (ready <= 0) return ready < 0;  // interrupted
   if (waiting[0].revents != 0) take(output, outcome.output);
   if (waiting[1].revents != 0) take(errors, outcome.errors);

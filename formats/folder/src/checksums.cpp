@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <climits>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <set>
@@ -19,6 +17,7 @@
 #include <dragoman/core/file.h>
 #include <dragoman/core/folder.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/core/regular_file.h>
 #include <dragoman/core/stop_scope.h>
 
 namespace dragoman::formats {
@@ -51,10 +50,6 @@ class Sha256 {
  private:
   static void require(bool done) { core::require(done, ErrorCode::kInternal, "libcrypto cannot compute SHA-256"); }
   std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_{EVP_MD_CTX_new(), &EVP_MD_CTX_free};
-};
-
-struct CloseFile {
-  void operator()(std::FILE* file) const noexcept { std::fclose(file); }
 };
 
 bool is_partial(const std::string& name) {
@@ -144,23 +139,14 @@ std::string sha256_of(std::string_view bytes) {
 std::string sha256_of_file(const path& file) {
   // Read neither through core::InputFile, which would decompress, nor mapped: truncating the file in the meantime would
   // terminate the program.
-  const std::unique_ptr<std::FILE, CloseFile> stream(std::fopen(file.c_str(), "rbe"));
-  int error = errno;
-  core::require(stream != nullptr, ErrorCode::kIo, "{}: cannot open for reading: {}", file.string(),
-                std::generic_category().message(error));
+  core::RegularFile opened(file);
   Sha256 digest;
   std::vector<char> block(std::size_t{1} << 20);
-  for (;;) {
+  for (std::size_t n = block.size(); n == block.size();) {
     core::check_stop("computing checksums");
-    const std::size_t n = std::fread(block.data(), 1, block.size(), stream.get());
-    error = errno;
+    n = opened.read(block);
     digest.update({block.data(), n});
-    if (n == block.size()) continue;
-    if (std::ferror(stream.get()) == 0 || error != EINTR) break;
-    std::clearerr(stream.get());
   }
-  core::require(std::ferror(stream.get()) == 0, ErrorCode::kIo, "{}: cannot read: {}", file.string(),
-                std::generic_category().message(error));
   return digest.finish();
 }
 

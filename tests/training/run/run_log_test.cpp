@@ -2,6 +2,11 @@
 
 #include "test_data.h"
 
+#include <atomic>
+#include <filesystem>
+#include <system_error>
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include <dragoman/core/error.h>
@@ -58,6 +63,34 @@ TEST(RunLog, ADeviceIsRefused) {
   std::filesystem::create_symlink(folder / "elsewhere", folder / "metrics.jsonl");
   EXPECT_THROW(RunLog(folder / "metrics.jsonl", 0, 0), core::Error);
   EXPECT_FALSE(std::filesystem::exists(folder / "elsewhere"));
+}
+
+/// The folder may belong to somebody else, who puts a link in the place of the log between two system calls.
+TEST(RunLog, ALinkThatTakesItsPlaceMeanwhileIsNotWrittenThrough) {
+  const dragoman::testing::TemporaryFolder folder;
+  const std::filesystem::path log = folder / "metrics.jsonl";
+  core::write_file(folder / "elsewhere", "kept");
+  std::atomic<bool> ended = false;
+  std::jthread stranger([&] {
+    for (std::error_code ignored; !ended;)
+      if (std::filesystem::is_regular_file(std::filesystem::symlink_status(log, ignored))) {
+        std::filesystem::create_symlink(folder / "elsewhere", folder / "link", ignored);
+        std::filesystem::rename(folder / "link", log, ignored);
+      }
+  });
+  int refused = 0;
+  for (int i = 0; i < 300; ++i) {
+    try {
+      RunLog(log, 0, 0).append({{"update", i}});
+    } catch (const core::Error&) {
+      ++refused;
+    }
+    std::error_code ignored;
+    std::filesystem::remove(log, ignored);
+  }
+  ended = true;
+  EXPECT_EQ(core::read_file(folder / "elsewhere"), "kept");
+  EXPECT_GT(refused, 0) << "the link never came in time";
 }
 
 }  // namespace

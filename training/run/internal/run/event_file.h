@@ -1,13 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <dragoman/core/append_file.h>
 
 namespace dragoman::training {
 
@@ -42,17 +42,11 @@ std::vector<StoredEvent> read_events(std::string_view file);
 /// Writes an event file, which other programs may read meanwhile. Error{kIo} if the disk fails.
 class EventFile {
  public:
-  explicit EventFile(std::filesystem::path path);
+  explicit EventFile(const std::filesystem::path& path);
   void append(const TensorBoardEvent& event);
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-  };
-  void write(std::string_view bytes);
-
-  std::filesystem::path path_;
-  std::unique_ptr<std::FILE, Close> file_;
+  core::AppendFile file_;
 };
 
 }  // namespace dragoman::training

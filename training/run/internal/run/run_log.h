@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
+#include <optional>
 
+#include <dragoman/core/append_file.h>
 #include <dragoman/core/json_fwd.h>
 
 namespace dragoman::training {
@@ -15,7 +15,7 @@ class RunLog {
   /// Continues from a checkpoint that was written after `lines` lines, at `update`: keeps these lines and drops later
   /// ones. A file that was lost or truncated meanwhile is no error: lines() returns the number of remaining lines,
   /// without lines of later updates.
-  RunLog(std::filesystem::path path, std::uint64_t lines, std::int64_t update);
+  RunLog(const std::filesystem::path& path, std::uint64_t lines, std::int64_t update);
   /// Appends a line and passes it to the operating system. Error{kIo} if that fails.
   void append(const core::Json& line);
   std::uint64_t lines() const noexcept { return lines_; }
@@ -23,12 +23,7 @@ class RunLog {
   std::uint64_t kept_of_update() const noexcept { return kept_of_update_; }
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-  };
-
-  std::filesystem::path path_;
-  std::unique_ptr<std::FILE, Close> file_;
+  std::optional<core::AppendFile> file_;
   std::uint64_t lines_ = 0;
   std::uint64_t kept_of_update_ = 0;
 };

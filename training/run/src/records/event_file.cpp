@@ -1,15 +1,11 @@
 #include "run/event_file.h"
 
 #include <bit>
-#include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <system_error>
 
 #include <boost/crc.hpp>
-#include <unistd.h>
 
-#include <dragoman/core/error.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::training {
@@ -171,26 +167,13 @@ std::vector<StoredEvent> read_events(std::string_view file) {
   return events;
 }
 
-EventFile::EventFile(std::filesystem::path path) : path_(std::move(path)), file_(std::fopen(path_.c_str(), "wxe")) {
-  const int error = errno;
-  core::require(file_ != nullptr, core::ErrorCode::kIo, "{}: cannot open for writing: {}", path_.string(),
-                std::generic_category().message(error));
+EventFile::EventFile(const std::filesystem::path& path) : file_(path, core::AppendFile::Start::kNew) {
   const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  write(frame_record(double_field(1, now) + bytes_field(3, "brain.Event:2")));
+  file_.append(frame_record(double_field(1, now) + bytes_field(3, "brain.Event:2")));
 }
 
 void EventFile::append(const TensorBoardEvent& event) {
-  write(frame_record(encode_event(event)));
-}
-
-void EventFile::write(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(::fileno(file_.get()), bytes.data(), bytes.size());
-    const int error = errno;
-    core::require(n >= 0 || error == EINTR, core::ErrorCode::kIo, "{}: cannot write: {}; is the disk full?",
-                  path_.string(), std::generic_category().message(error));
-    if (n > 0) bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
+  file_.append(frame_record(encode_event(event)));
 }
 
 }  // namespace dragoman::training

@@ -1,12 +1,8 @@
 #include "run/run_log.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <string_view>
 #include <system_error>
 #include <vector>
-
-#include <unistd.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
@@ -44,32 +40,21 @@ bool is_of(const std::string& line, std::int64_t update) {
 
 }  // namespace
 
-RunLog::RunLog(std::filesystem::path path, std::uint64_t lines, std::int64_t update) : path_(std::move(path)) {
-  std::vector<std::string> kept = first_lines(path_, lines);
+RunLog::RunLog(const std::filesystem::path& path, std::uint64_t lines, std::int64_t update) {
+  std::vector<std::string> kept = first_lines(path, lines);
   // If a file lost lines before the end of the checkpoint, the first lines may include later ones.
   if (kept.size() < lines) std::erase_if(kept, [&](const std::string& line) { return is_later(line, update); });
   std::string text;
   for (const std::string& line : kept) text += line;
-  core::write_file(path_, text);
+  core::write_file(path, text);
   lines_ = kept.size();
   kept_of_update_ = static_cast<std::uint64_t>(
       std::ranges::count_if(kept, [&](const std::string& line) { return is_of(line, update); }));
-  file_.reset(std::fopen(path_.c_str(), "ae"));
-  const int error = errno;
-  core::require(file_ != nullptr, core::ErrorCode::kIo, "{}: cannot open for writing: {}", path_.string(),
-                std::generic_category().message(error));
+  file_.emplace(path, core::AppendFile::Start::kExisting);
 }
 
 void RunLog::append(const core::Json& line) {
-  const std::string text = core::one_line(line) + "\n";
-  // Not through the buffer of the stream, which fails if a signal interrupts it.
-  for (std::string_view rest = text; !rest.empty();) {
-    const ssize_t n = ::write(::fileno(file_.get()), rest.data(), rest.size());
-    const int error = errno;
-    core::require(n >= 0 || error == EINTR, core::ErrorCode::kIo, "{}: cannot write: {}; is the disk full?",
-                  path_.string(), std::generic_category().message(error));
-    rest.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
-  }
+  file_->append(core::one_line(line) + "\n");
   ++lines_;
 }
 
