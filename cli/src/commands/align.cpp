@@ -1,4 +1,3 @@
-#include "options/input_guard.h"
 #include "options/lines/line_job.h"
 #include "options/lines/pair_input.h"
 #include "options/lines/resume_options.h"
@@ -60,10 +59,6 @@ class Align final : public Command {
     if (format_ != "pharaoh" && format_ != "jsonl") throw UsageError("--format must be pharaoh or jsonl");
     on_error_.check();
     const pipeline::AlignmentSettings settings = read_settings();
-    std::vector<std::filesystem::path> inputs = input_.files();
-    inputs.emplace_back(model_);
-    if (!reverse_model_.empty()) inputs.emplace_back(reverse_model_);
-    require_not_an_input(output_, inputs);
     plugins::Host host(model_options_.host());
     const pipeline::ModelOptions model_options = model_options_.read(host, session.log);
     const pipeline::Model model(model_, host, model_options, session.stop);

@@ -1,5 +1,4 @@
 #include "options/host_options.h"
-#include "options/input_guard.h"
 #include "program/command.h"
 
 #include <algorithm>
@@ -44,7 +43,6 @@ class Average final : public Command {
     for (const path& input : inputs)
       core::require(std::filesystem::exists(input), core::ErrorCode::kIo, "{}: there is no such file or folder",
                     input.string());
-    require_not_an_input(output_, inputs);
     const auto all = [&](bool (*is_of_kind)(const path&)) { return std::ranges::all_of(inputs, is_of_kind); };
     if (all(formats::is_model_folder)) {
       require_name_of_a_folder();

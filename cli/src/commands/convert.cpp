@@ -1,5 +1,4 @@
 #include "options/host_options.h"
-#include "options/input_guard.h"
 #include "options/tokenizer/tokenizer_options.h"
 #include "program/command.h"
 
@@ -64,7 +63,6 @@ class Convert final : public Command {
   std::vector<std::string> positional() const override { return {"input"}; }
 
   void run(const Session& session) override {
-    require_not_an_input(output_, {input_, tokenizer_options_.vocabulary(), tokenizer_options_.dictionary()});
     plugins::Host host(host_options_);
     plugins::ConvertOptions options{.from = from_,
                                     .to = to_,

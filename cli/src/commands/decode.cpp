@@ -1,4 +1,3 @@
-#include "options/input_guard.h"
 #include "options/line_format.h"
 #include "options/number_option.h"
 #include "options/tokenizer/tokenizer_kind_options.h"
@@ -42,8 +41,6 @@ class Decode final : public Command {
   bool prints_lines() const override { return true; }
 
   void run(const Session& session) override {
-    require_not_an_input(output_,
-                         {input_, tokenizer_, tokenizer_options_.vocabulary(), tokenizer_options_.dictionary()});
     coding_.format = line_format(format_);
     coding_.log = session.log;
     const auto tokenizer = kind_options_.load(tokenizer_, tokenizer_options_, session.log);

@@ -1,4 +1,3 @@
-#include "options/input_guard.h"
 #include "options/lines/line_job.h"
 #include "options/lines/line_pairs.h"
 #include "options/model_options.h"
@@ -175,7 +174,6 @@ class Embed final : public Command {
     const Pooling pooling = read_pooling();
     const decoding::StatesRequest states = read_states();
     check_format(pooling, long_lines);
-    require_not_an_input(output_, {model_, input_, target_});
     if (format_ != "jsonl") require_place(output_);
     plugins::Host host(model_options_.host());
     pipeline::Embedder embedder(pipeline::Model(model_, host, model_options_.read(host, session.log), session.stop),

@@ -1,4 +1,3 @@
-#include "options/input_guard.h"
 #include "options/line_format.h"
 #include "options/number_option.h"
 #include "options/tokenizer/invalid_utf8_option.h"
@@ -76,8 +75,6 @@ class Encode final : public Command {
   bool prints_lines() const override { return true; }
 
   void run(const Session& session) override {
-    require_not_an_input(output_,
-                         {input_, tokenizer_, tokenizer_options_.vocabulary(), tokenizer_options_.dictionary()});
     coding_.format = line_format(format_, true);
     coding_.log = session.log;
     coding_.invalid_utf8 = utf8_.value();

@@ -90,10 +90,9 @@ class LearnBpe final : public Command {
     learn_.memory = memory_.budget(output_);
     if (kind == tokenizer::FileKind::kSentencePiece) learn_.escape_marks = false;
     const auto files = input_.files();
-    for (const std::int32_t size : sizes) {
-      require_not_an_input(path_for_size(output_, size), files);
-      require_not_an_input(path_for_size(output_, size), {symbols_file_, rules_.rules_file()});
-    }
+    std::vector<std::filesystem::path> inputs = files;
+    inputs.insert(inputs.end(), {symbols_file_, rules_.rules_file(), patterns_file_});
+    for (const std::int32_t size : sizes) require_not_an_input(path_for_size(output_, size), inputs);
     for (const std::string token : {"<unk>", "<s>", "</s>"})
       if (!no_special_ && std::ranges::find(learn_.special_tokens, token) == learn_.special_tokens.end())
         core::log(

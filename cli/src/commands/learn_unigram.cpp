@@ -71,7 +71,6 @@ class LearnUnigram final : public Command {
     require_folder_of_output();
     const auto files = input_.files();
     require_not_an_input(output_, files);
-    require_not_an_input(output_, {symbols_file_, rules_.rules_file()});
     if (!rules_.rules_file().empty()) rules_.apply_to(learn_.normalization);
     const auto learn = input_.is_counts() ? tokenizer::learn_unigram_from_counts : tokenizer::learn_unigram;
     const auto learned = learn(files, learn_, session.progress, session.log, session.stop);

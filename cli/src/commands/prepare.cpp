@@ -47,6 +47,10 @@ class Prepare final : public Command {
   }
   std::vector<std::string> positional() const override { return {"source", "target"}; }
 
+  std::vector<std::string> written() const override {
+    return {"output", "rejected", "validation-output", "test-output"};
+  }
+
   void run(const Session& session) override {
     read_inputs();
     read_outputs();

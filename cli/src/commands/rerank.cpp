@@ -1,4 +1,3 @@
-#include "options/input_guard.h"
 #include "options/length_penalty_options.h"
 #include "options/lines/line_job.h"
 #include "options/model_options.h"
@@ -61,9 +60,6 @@ class Rerank final : public Command {
   void run(const Session& session) override {
     if (format_ != "text" && format_ != "jsonl") throw UsageError("--format must be text or jsonl");
     const std::vector<NamedModel> named = read_models();
-    std::vector<std::filesystem::path> inputs = {input_};
-    for (const NamedModel& model : named) inputs.push_back(model.folder);
-    require_not_an_input(output_, inputs);
     plugins::Host host(model_options_.host());
     pipeline::RerankOptions options{
         .list_weight = list_weight_,

@@ -1,4 +1,3 @@
-#include "options/input_guard.h"
 #include "options/length_penalty_options.h"
 #include "options/lines/line_job.h"
 #include "options/lines/line_pairs.h"
@@ -59,6 +58,7 @@ class Score final : public Command {
     options.add(machine);
   }
   std::vector<std::string> positional() const override { return {"source", "target"}; }
+  std::vector<std::string> written() const override { return {"output", "attention-svg", "attention-npy"}; }
   bool prints_lines() const override { return true; }
 
   void run(const Session& session) override {
@@ -66,9 +66,6 @@ class Score final : public Command {
     if (format_ != "text" && format_ != "jsonl") throw UsageError("--format must be text or jsonl");
     const pipeline::AttentionSettings attention = read_attention();
     const pipeline::EnsembleOptions ensemble = read_ensemble_options(attention);
-    std::vector<std::filesystem::path> inputs = {model_, source_, target_};
-    inputs.insert(inputs.end(), ensemble.models.begin(), ensemble.models.end());
-    require_not_an_input(output_, inputs);
     pipeline::require_empty_folders(attention);
     plugins::Host host(model_options_.host());
     const pipeline::Model model(model_, host, model_options_.read(host, session.log), ensemble, session.stop);

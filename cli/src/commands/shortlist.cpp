@@ -63,15 +63,12 @@ class Shortlist final : public Command {
   void run(const Session& session) override {
     input_.check();
     if (units_ != "words" && units_ != "pieces") throw UsageError("--units must be words or pieces");
-    std::vector<std::filesystem::path> inputs = input_.files();
+    const std::vector<std::filesystem::path> inputs = input_.files();
     if (alignments_ == "-" && std::ranges::find(inputs, "-") != inputs.end())
       throw UsageError("pairs and --alignments cannot both be standard input");
-    inputs.emplace_back(model_);
-    inputs.emplace_back(alignments_);
     if (!into_.empty() && output_ != "-") throw UsageError("--output and --into name two places; leave one out");
     if (into_.empty() && first_ != kUsualFirst)
       throw UsageError("--first belongs to --into; pass --shortlist-first to translate with a shortlist file");
-    if (into_.empty()) require_not_an_input(output_, inputs);
     if (!into_.empty()) formats::require_replaceable(into_);
     plugins::Host host(host_options_);
     const formats::FolderState state(model_);

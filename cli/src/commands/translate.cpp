@@ -77,15 +77,13 @@ class Translate final : public Command {
     options.add(plugins);
   }
   std::vector<std::string> positional() const override { return {"input"}; }
+  std::vector<std::string> written() const override { return {"output", "attention-svg", "attention-npy"}; }
   bool prints_lines() const override { return true; }
 
   void run(const Session& session) override {
     check_together();
-    std::vector<std::filesystem::path> inputs = expand_inputs();
+    const std::vector<std::filesystem::path> inputs = expand_inputs();
     take_share_of_job(session.log);
-    inputs.emplace_back(translate_.settings()["model"].get<std::string>());
-    for (const core::Json& model : translate_.settings().value("ensemble", core::Json::array()))
-      inputs.emplace_back(model.get<std::string>());
     require_not_an_input(write_.settings()["path"].get<std::string>(), inputs);
     plugins::Host host(host_options_);
     const std::string device = translate_.settings()["device"].get<std::string>();

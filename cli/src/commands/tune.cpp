@@ -70,6 +70,8 @@ class Tune final : public Command {
     options.add(machine);
   }
   std::vector<std::string> positional() const override { return {"source", "target"}; }
+  /// May change the folder of the model, which it reads: see run().
+  std::vector<std::string> written() const override { return {}; }
 
   void run(const Session& session) override {
     const training::TuneConfig config = read_config();

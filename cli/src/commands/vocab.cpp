@@ -75,16 +75,20 @@ class Vocab final : public Command {
     tokenizer_options_.add_to(options);
   }
 
+  std::vector<std::string> written() const override { return {"output", "map"}; }
+
   void run(const Session& session) override {
     const std::size_t wanted = action_ == "merge" ? 2 : 1;
     if (files_.size() != wanted)
       throw UsageError(fmt::format("vocab {}: takes {} tokenizer file{}, not {}", action_, wanted,
                                    wanted == 1 ? "" : "s", files_.size()));
-    for (const std::string& file : map_.empty() ? std::vector<std::string>() : files_) require_another_file(file);
-    if (!map_.empty()) require_another_file(output_);
-    require_not_an_input(output_, {files_.begin(), files_.end()});
+    if (!map_.empty() && core::same_file(map_, output_))
+      throw UsageError(fmt::format("--map {}: is the tokenizer file {}", map_, output_));
     const bool needs_text = action_ == "prune" || (action_ == "extend" && size_ > 0);
     if (needs_text && corpus_.empty() && standard_input_is_piped()) corpus_ = {"-"};
+    const std::vector<std::filesystem::path> corpus = expand_files(corpus_);
+    require_not_an_input(output_, corpus);
+    if (!map_.empty()) require_not_an_input(map_, corpus, "map");
     const VocabularyEdit edit = this->edit(session);
     const tokenizer::BpeTokenizer checked(edit.definition, output_);
     const std::string json = checked.to_json(), lines = map_.empty() ? "" : id_map_lines(edit);
@@ -96,10 +100,6 @@ class Vocab final : public Command {
   }
 
  private:
-  void require_another_file(const std::string& file) const {
-    if (core::same_file(map_, file)) throw UsageError(fmt::format("--map {}: is the tokenizer file {}", map_, file));
-  }
-
   BpeDefinition read(const std::string& path, const Session& session) const {
     tokenizer::ReadOptions options = tokenizer_options_.read_options();
     options.log = session.log;

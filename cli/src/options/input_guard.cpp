@@ -9,11 +9,12 @@
 
 namespace dragoman::cli {
 
-void require_not_an_input(const std::string& output, const std::vector<std::filesystem::path>& inputs) {
+void require_not_an_input(const std::string& output, const std::vector<std::filesystem::path>& inputs,
+                          const std::string& option) {
   try {
     core::require_not_an_input(output, inputs);
   } catch (const core::Error& error) {
-    throw UsageError(output == "-" ? error.what() : fmt::format("--output {}", error.what()));
+    throw UsageError(output == "-" ? error.what() : fmt::format("--{} {}", option, error.what()));
   }
 }
 

@@ -40,6 +40,9 @@ class Command {
   virtual void add_options(boost::program_options::options_description& options) = 0;
   /// Returns the options that positional arguments fill, in order. The last one takes all remaining arguments.
   virtual std::vector<std::string> positional() const { return {}; }
+  /// Returns the options whose files or folders are written. All others that name files or folders are read, and the
+  /// program refuses an output that would replace one of them. A command that returns nothing does so itself.
+  virtual std::vector<std::string> written() const { return {"output"}; }
   /// Returns the keys, as paths, that the option --set accepts, for messages about unknown options.
   virtual std::vector<std::string> keys() const { return {}; }
   /// Returns whether it prints lines while it works, to standard output or to the file of --output.

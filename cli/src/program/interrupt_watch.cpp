@@ -34,11 +34,16 @@ InterruptWatch::InterruptWatch() {
   }
   sigaddset(&signals_, kWake);
   pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
-  watcher_ = std::jthread([this](const std::stop_token& done) { watch(done); });
+  watcher_ = std::thread([this] { watch(); });
 }
 
-InterruptWatch::~InterruptWatch() {
-  watcher_.request_stop();
+InterruptWatch& InterruptWatch::start() {
+  static auto* const watch = new InterruptWatch;  // NOLINT(cppcoreguidelines-owning-memory): see the class
+  return *watch;
+}
+
+void InterruptWatch::work_is_saved() noexcept {
+  if (!waits_for_work_.exchange(false)) return;
   pthread_kill(watcher_.native_handle(), kWake);  // blocked, so it only wakes the thread
 }
 
@@ -61,11 +66,10 @@ bool InterruptWatch::handle_hangup() {
   return true;
 }
 
-void InterruptWatch::watch(const std::stop_token& done) {
+void InterruptWatch::watch() {
   for (;;) {
     const int signal = next_signal();
     const int error = errno;
-    if (done.stop_requested()) return;
     if (signal < 0 && error == EAGAIN && !waits_for_work_) end_now();
     if (signal == SIGHUP && handle_hangup()) continue;
     if (signal > 0 && signal != kWake && !stop_.request_stop()) ::_exit(128 + signal);

@@ -16,21 +16,24 @@ namespace dragoman::cli {
 ///
 /// The signals are blocked in every thread, and one thread waits for them. A handler would run on the stack of the
 /// interrupted thread. In oneDNN's GEMM (before 3.11.2, its issue 4845) the stack pointer may point to heap memory,
-/// which the handler's frame would overwrite. Must be created before any other thread, because threads inherit the
-/// mask. The signals remain blocked until the program ends.
+/// which the handler's frame would overwrite. Must be started before any other thread, because threads inherit the
+/// mask. The object lives until the process ends, because the last output may wait for its reader, even in exit().
 class InterruptWatch {
  public:
   /// The exit status after a stop request.
   static constexpr int kStatus = 130;
 
-  InterruptWatch();
+  /// Starts the watch. May be called once.
+  static InterruptWatch& start();
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;
-  ~InterruptWatch();
+  ~InterruptWatch() = delete;
   std::stop_token token() const { return stop_.get_token(); }
   /// From this call on, the work may take any time to stop. Otherwise the program ends two seconds after the first
   /// signal.
   void wait_for_work() noexcept { waits_for_work_ = true; }
+  /// Ends wait_for_work(): the two seconds count again, from this call on if a signal has come.
+  void work_is_saved() noexcept;
   /// From this call on, SIGHUP calls `action` instead of requesting a stop. It is called by the thread that waits for
   /// signals, so it must be quick. An empty function restores the stop request.
   void on_hangup(std::function<void()> action);
@@ -38,7 +41,8 @@ class InterruptWatch {
  private:
   static constexpr int kWake = SIGUSR2;
 
-  void watch(const std::stop_token& done);
+  InterruptWatch();
+  [[noreturn]] void watch();
   int next_signal() const;
   bool handle_hangup();
 
@@ -47,7 +51,7 @@ class InterruptWatch {
   std::function<void()> hangup_;
   sigset_t signals_{};
   std::stop_source stop_;
-  std::jthread watcher_;  // last: joined while the others live
+  std::thread watcher_;  // last: it uses the others
 };
 
 }  // namespace dragoman::cli

@@ -5,6 +5,7 @@
 #include "program/cut_file_watch.h"
 #include "program/flag_wording.h"
 #include "program/interrupt_watch.h"
+#include "program/named_files.h"
 #include "program/removed_options.h"
 #include "program/standard_streams.h"
 #include "program/terminal.h"
@@ -12,7 +13,6 @@
 #include "version.h"
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <cstdio>
 #include <new>
@@ -70,23 +70,6 @@ void print_help(const Command& command, const po::options_description& options) 
   fmt::print("{}", listed);
 }
 
-/// Rejects empty names of files and folders, which result from unset variables.
-void require_names(const po::variables_map& values, const po::options_description& options) {
-  for (const auto& option : options.options()) {
-    const std::string kind = option->semantic()->name();
-    const auto names_something = [&](std::string_view word) { return kind.starts_with(word); };
-    if (std::ranges::none_of(std::array{"FILE", "DIR", "FOLDER", "PATH"}, names_something)) continue;
-    const auto given = values.find(option->long_name());
-    if (given == values.end() || given->second.defaulted()) continue;
-    const boost::any& value = given->second.value();
-    const auto* const one = boost::any_cast<std::string>(&value);
-    const auto* const several = boost::any_cast<std::vector<std::string>>(&value);
-    if ((one != nullptr && one->empty()) || (several != nullptr && std::ranges::find(*several, "") != several->end()))
-      throw UsageError(
-          fmt::format("--{}: the name of a file or folder is empty; is a variable not set?", option->long_name()));
-  }
-}
-
 /// Returns the given values and the defaults.
 po::variables_map parse(const Command& command, const std::vector<std::string>& arguments,
                         const po::options_description& options) {
@@ -113,7 +96,7 @@ po::variables_map parse(const Command& command, const std::vector<std::string>& 
                     usage_of(command, options)));
   }
   if (values["help"].as<bool>()) return values;
-  require_names(values, options);
+  check_named_files(command, values, options);
   try {
     po::notify(values);
   } catch (const po::required_option& error) {
@@ -160,7 +143,7 @@ int run_command(Command& command, const std::vector<std::string>& arguments) {
     return kDone;
   }
   const po::variables_map values = parse_in_words_of(command, arguments, options);
-  InterruptWatch interrupt;
+  InterruptWatch& interrupt = InterruptWatch::start();
   core::set_default_stop(interrupt.token());
   ProgressStyle style = common.quiet ? ProgressStyle::kNone : progress_style(common.progress);
   if (style == ProgressStyle::kBar && command.prints_lines() && prints_to_terminal(values))
@@ -175,17 +158,21 @@ int run_command(Command& command, const std::vector<std::string>& arguments) {
                         .stop = interrupt.token(),
                         .saves_work_from_now = [&] { interrupt.wait_for_work(); },
                         .on_hangup = [&](std::function<void()> action) { interrupt.on_hangup(std::move(action)); }};
+  const auto finish = [&] {
+    interrupt.work_is_saved();
+    terminal.finish();
+  };
   try {
     command.run(session);
-    terminal.finish();
+    finish();
   } catch (const core::Error& error) {
-    terminal.finish();
+    finish();
     core::fail_again(error, word_for_command_line(error, options));
   } catch (const UsageError& error) {
-    terminal.finish();
+    finish();
     throw UsageError(word_for_command_line(error.what(), error.option(), options));
   } catch (...) {
-    terminal.finish();
+    finish();
     throw;
   }
   return kDone;

@@ -1,4 +1,3 @@
-#include "options/input_guard.h"
 #include "options/number_option.h"
 #include "program/command.h"
 
@@ -43,7 +42,6 @@ class Detect final : public Command {
   bool prints_lines() const override { return true; }
 
   void run(const Session& session) override {
-    require_not_an_input(output_, {input_, detector_});
     const LanguageDetector detector = open();
     core::OutputFile output(output_, {.stop = session.stop});
     if (list_) {
