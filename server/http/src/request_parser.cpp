@@ -4,10 +4,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/http/basic_parser.hpp>
+#include <fmt/format.h>
+
+#include <dragoman/core/ascii.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::server::http {
 namespace {
@@ -23,6 +28,59 @@ constexpr std::string_view kEndOfHead = "\r\n\r\n";
 std::string_view view(beast::string_view text) {
   return {text.data(), text.size()};
 }
+
+/// The fields that say where a request goes, who sends it, or how its body is read. A proxy may add trailers to the
+/// head, so a request means another thing there.
+bool is_refused_in_trailers(beast::http::field known, std::string_view name) {
+  using beast::http::field;
+  switch (known) {
+    case field::authorization:
+    case field::connection:
+    case field::content_encoding:
+    case field::content_length:
+    case field::content_range:
+    case field::content_type:
+    case field::cookie:
+    case field::expect:
+    case field::forwarded:
+    case field::host:
+    case field::max_forwards:
+    case field::origin:
+    case field::proxy_authorization:
+    case field::te:
+    case field::trailer:
+    case field::transfer_encoding:
+    case field::upgrade:
+    case field::via:
+      return true;
+    default: {
+      const std::string lower = core::ascii_lower(name);
+      return lower == "key" || lower == "x-api-key" || lower.starts_with("x-forwarded-");
+    }
+  }
+}
+
+/// Checks the bytes between the parts of a body: the heads of chunks and the fields after the last one. It keeps the
+/// last byte, so the result does not depend on how the bytes arrive.
+class FramingCheck {
+ public:
+  /// Returns why the bytes are refused, or "".
+  std::string_view put(std::string_view bytes) {
+    for (const char c : bytes) {
+      const char before = std::exchange(last_, c);
+      if ((c == '\n') != (before == '\r')) return "a line between the chunks does not end in CR LF";
+      if ((c == ' ' || c == '\t') && before == '\n') return "a field after the chunks is folded; write it in one line";
+      const auto byte = static_cast<unsigned char>(c);
+      if ((byte < 0x20 && c != '\t' && c != '\r' && c != '\n') || byte == 0x7f)
+        return "there is a control character between the chunks";
+    }
+    return {};
+  }
+  void skip_data() noexcept { last_ = 0; }
+
+ private:
+  char last_ = 0;
+};
 
 /// Returns why the bytes of a head are refused, or "". Bare line feeds and folded fields are read in different ways by
 /// different servers.
@@ -62,6 +120,18 @@ class RequestParser::Beast final : public beast::http::basic_parser<true> {
   std::size_t field_count = 0;
   bool head_done = false;
 
+  /// Like put(), for bytes of a body.
+  std::size_t put_body(std::string_view input, error_code& error) {
+    framing_ = input;
+    const std::size_t consumed = put(boost::asio::buffer(input.data(), input.size()), error);
+    const bool waits = error == beast::http::error::need_more;
+    if (error && !waits) return consumed;
+    error_code refused;
+    check_framing(input.data() + consumed, refused);
+    if (refused) error = refused;
+    return consumed;
+  }
+
   void refuse(int code, std::string_view why, error_code& error) {
     status = code;
     reason = why;
@@ -84,7 +154,12 @@ class RequestParser::Beast final : public beast::http::basic_parser<true> {
   void on_response_impl(int, beast::string_view, int, error_code&) override {}
   void on_field_impl(beast::http::field known, beast::string_view name, beast::string_view value,
                      error_code& error) override {
-    if (head_done) return;  // a field after the last chunk must not change what was decided by the head
+    if (head_done) {  // a field after the last chunk must not change what was decided by the head
+      if (is_refused_in_trailers(known, view(name)))
+        refuse(400, fmt::format("the field {} must be in the head, not after the chunks", core::quote(view(name))),
+               error);
+      return;
+    }
     if (++field_count > bounds.head_fields) {
       refuse(431, "the request has too many header fields", error);
       return;
@@ -123,6 +198,10 @@ class RequestParser::Beast final : public beast::http::basic_parser<true> {
   void on_finish_impl(error_code& /*error*/) override {}
 
   std::size_t on_part(beast::string_view part, error_code& error) {
+    check_framing(part.data(), error);
+    if (error) return 0;
+    framing_.remove_prefix(part.size());
+    framing_check_.skip_data();
     if (part.size() > bounds.body_bytes - request.body.size()) {
       refuse_body(error);
       return 0;
@@ -130,9 +209,18 @@ class RequestParser::Beast final : public beast::http::basic_parser<true> {
     request.body.append(part.data(), part.size());
     return part.size();
   }
+  /// Checks the bytes of the input before `end` that are no data.
+  void check_framing(const char* end, error_code& error) {
+    const std::string_view bytes = framing_.substr(0, static_cast<std::size_t>(end - framing_.data()));
+    framing_.remove_prefix(bytes.size());
+    if (const std::string_view problem = framing_check_.put(bytes); !problem.empty()) refuse(400, problem, error);
+  }
   void refuse_body(error_code& error) {
     refuse(413, "the body has more than " + std::to_string(bounds.body_bytes) + " bytes; send less at a time", error);
   }
+
+  std::string_view framing_;  ///< the part of the input in put_body() that is not yet checked
+  FramingCheck framing_check_;
 };
 
 RequestParser::RequestParser(const Bounds& bounds) : bounds_(bounds), beast_(std::make_unique<Beast>(bounds)) {}
@@ -194,7 +282,7 @@ std::size_t RequestParser::put_body(std::string_view input) {
   while (total < input.size()) {
     const std::string_view part = input.substr(total, kMaxBetweenChunks);
     error_code error;
-    const std::size_t consumed = beast_->put(boost::asio::buffer(part.data(), part.size()), error);
+    const std::size_t consumed = beast_->put_body(part, error);
     total += consumed;
     if (error && error != beast::http::error::need_more) {
       fail(beast_->status == 0 ? 400 : beast_->status,

@@ -185,6 +185,37 @@ TEST_F(V1Test, OptionsAreNotNull) {
   EXPECT_EQ(json_of(response)["error"], "options: beam_size: is null; leave it out");
 }
 
+TEST_F(V1Test, AKeyThatIsThereTwiceIsRefused) {
+  const auto error_of = [&](const std::string& path, const std::string& body, const std::string& type) {
+    const http::Response response = post(path, body, type);
+    EXPECT_EQ(response.status, 400) << body;
+    return json_of(response).value("error", "");
+  };
+  const std::string twice = R"({"text": "Hund = a", "text": "Katze", "source": "de", "target": "en"})";
+  for (const std::string& type : {kJson, kForm, std::string()}) {
+    EXPECT_THAT(error_of("/v1/translate", twice, type), HasSubstr("'text' is in this object twice")) << type;
+    EXPECT_THAT(error_of("/v1/detect", twice, type), HasSubstr("'text' is in this object twice")) << type;
+  }
+  EXPECT_THAT(
+      error_of("/v1/translate",
+               R"({"text": "Hund", "source": "de", "target": "en", "options": {"beam_size": 2, "beam_size": 3}})",
+               kJson),
+      HasSubstr("'beam_size' is in this object twice"));
+  EXPECT_THAT(error_of("/v1/translate",
+                       R"({"source": "de", "target": "en"})"
+                       "\n"
+                       R"({"text": "Hund", "text": "Katze"})",
+                       "application/x-ndjson"),
+              HasSubstr("line 2: the key 'text' is in this object twice"));
+  http::Request query = request_of("POST", "/v1/translate", R"({"text": "Hund"})", kJson);
+  query.query = {{"source", "de"}, {"target", "en"}, {"target", "fr"}};
+  const http::Response response = ask(query);
+  EXPECT_EQ(response.status, 400);
+  EXPECT_THAT(json_of(response).value("error", ""), HasSubstr("target: is in the query twice"));
+  EXPECT_EQ(post("/translate", R"({"q": "Hund", "q": "Katze", "source": "de", "target": "en"})", kJson).status, 200)
+      << "in the dialects of other servers the last counts";
+}
+
 TEST_F(V1Test, HtmlHasOneTranslation) {
   const auto answer = [&](Json more) {
     more.update({{"text", "<b>" + std::string(kDog) + "</b>"}, {"source", "de"}, {"target", "en"}, {"format", "html"}});

@@ -29,7 +29,7 @@ Problem problem_of(const core::Error& error) {
 
 Json read_glossary_text(const std::string& text) {
   try {
-    return parse_request_json(text);
+    return parse_request_json(text, core::EqualKeys::kLastCounts);
   } catch (const BadBody&) {
     throw BadRequest("glossary: must be JSON: a list of objects {source, target}");
   }

@@ -59,12 +59,21 @@ std::string media_type(std::string_view content_type) {
   return core::ascii_lower(core::trim_white_space(content_type.substr(0, content_type.find(';'))));
 }
 
+bool is_json(std::string_view text) {
+  try {
+    parse_request_json(text, core::EqualKeys::kLastCounts);
+    return true;
+  } catch (const BadBody&) {
+    return false;
+  }
+}
+
 }  // namespace
 
-core::Json parse_request_json(std::string_view text) {
+core::Json parse_request_json(std::string_view text, core::EqualKeys equal_keys) {
   if (count_values(text) > Parameters::kMaxJsonValues)
     throw BadBody(fmt::format("the body has more than {} values; send it in parts", Parameters::kMaxJsonValues));
-  core::ParsedJson parsed = core::try_parse_json(text, core::EqualKeys::kLastCounts);
+  core::ParsedJson parsed = core::try_parse_json(text, equal_keys);
   if (!parsed.problem.empty()) throw BadBody(fmt::format("{} at byte {}", parsed.problem, parsed.position));
   return std::move(parsed.tree);
 }
@@ -98,7 +107,7 @@ std::vector<std::pair<std::string, std::string>> parse_form(std::string_view tex
   return fields;
 }
 
-Parameters::Parameters(const http::Request& request) {
+Parameters::Parameters(const http::Request& request, core::EqualKeys equal_keys) : equal_keys_(equal_keys) {
   add_fields(request.query);
   read_body(request);
 }
@@ -120,14 +129,14 @@ void Parameters::read_body(const http::Request& request) {
     try {
       return read_json(body);
     } catch (const BadBody&) {
-      if (body.find('=') == std::string_view::npos) throw;
+      if (body.find('=') == std::string_view::npos || is_json(body)) throw;
     }
   }
   add_fields(parse_form(body));
 }
 
 void Parameters::read_json(std::string_view body) {
-  core::Json tree = parse_request_json(body);
+  core::Json tree = parse_request_json(body, equal_keys_);
   if (!tree.is_object()) throw BadBody("the body must be a JSON object");
   from_json_ = true;
   replace_members(values_, std::move(tree));

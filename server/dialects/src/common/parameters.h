@@ -45,7 +45,9 @@ class Parameters {
   static constexpr std::size_t kMaxJsonValues = 200'000;
 
   /// Throws BadBody for a body that cannot be read. Ill-formed UTF-8 is an error in JSON, and becomes U+FFFD elsewhere.
-  explicit Parameters(const http::Request& request);
+  /// Of equal keys of a JSON object the last counts, because clients of other servers rely on it; our own dialect
+  /// refuses them.
+  explicit Parameters(const http::Request& request, core::EqualKeys equal_keys = core::EqualKeys::kLastCounts);
 
   /// Whether the body is JSON.
   bool from_json() const noexcept { return from_json_; }
@@ -65,11 +67,12 @@ class Parameters {
 
   core::Json values_ = core::Json::object();
   std::vector<UploadedFile> files_;
+  core::EqualKeys equal_keys_;
   bool from_json_ = false;
 };
 
 /// Parses JSON of a request. Throws BadBody.
-core::Json parse_request_json(std::string_view text);
+core::Json parse_request_json(std::string_view text, core::EqualKeys equal_keys);
 
 /// Returns whether a value is this text. The JSON library's own comparison with a literal allocates and may not throw,
 /// so it ends the program when memory runs out.

@@ -24,7 +24,7 @@ Json read_object(const http::Request& request) {
   Json object = v1_object_of_query(request);
   http::Request body = request;
   body.query.clear();
-  replace_members(object, Parameters(body).all());
+  replace_members(object, Parameters(body, core::EqualKeys::kRefused).all());
   return object;
 }
 
@@ -46,7 +46,7 @@ void translate(TranslationService& service, const DialectOptions& options, http:
 void detect(const TranslationService& service, const DialectOptions& options, const http::Request& request,
             http::Reply& reply) {
   constexpr std::size_t kGuesses = 3;
-  const Parameters parameters(request);
+  const Parameters parameters(request, core::EqualKeys::kRefused);
   const std::vector<std::string> texts = read_texts(parameters.get("text"), "text");
   if (!parameters.has("text")) throw BadRequest("text: is missing; it is a text or a list of texts");
   if (texts.size() > kMaxDetections)

@@ -113,10 +113,11 @@ V1Request read_v1_request(const Json& object) {
 Json v1_object_of_query(const http::Request& request) {
   Json object = Json::object();
   for (const auto& [name, value] : request.query) {
+    if (object.contains(name)) throw BadRequest(fmt::format("{}: is in the query twice", core::printable(name, 80)));
     const auto& options = v1_table().options();
     const auto option = std::ranges::find(options, name, &core::Option::name);
     if (name == "options" || name == "glossary")
-      object[name] = parse_request_json(value);
+      object[name] = parse_request_json(value, core::EqualKeys::kRefused);
     else
       object[name] = option == options.end() ? Json(value) : number_or_flag(*option, value);
   }

@@ -55,7 +55,7 @@ Lines read_lines(std::string_view body) {
     if (lines.texts.size() == kMaxLines)
       throw BadRequest(fmt::format("the body has more than {} lines; send it in parts", kMaxLines), 413);
     try {
-      add_line(parse_request_json(line), number, lines);
+      add_line(parse_request_json(line, core::EqualKeys::kRefused), number, lines);
     } catch (const BadBody& bad) {
       throw BadBody(fmt::format("line {}: {}", number, bad.what()));
     }
