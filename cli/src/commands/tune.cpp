@@ -15,6 +15,7 @@
 #include <dragoman/decoding/model_defaults.h>
 #include <dragoman/evaluation/bleu.h>
 #include <dragoman/evaluation/chrf.h>
+#include <dragoman/formats/finite_weights.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/pipeline/translator.h>
 #include <dragoman/plugins/load_model.h>
@@ -24,6 +25,10 @@ namespace dragoman::cli {
 namespace {
 
 namespace po = boost::program_options;
+
+/// The limits of the text, which is translated many times and therefore kept in memory.
+constexpr std::size_t kMaxLines = 1'000'000;
+constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
 
 /// Parses "0.6,1,1.4".
 template <class Number>
@@ -82,6 +87,9 @@ class Tune final : public Command {
     }
     plugins::Host host(model_options_.host());
     const formats::FolderState state(model_);
+    // A new folder certifies its weights, even if --allow-non-finite uses them. Before the searches, which take long.
+    if (!output_.empty())
+      formats::require_finite_weights(std::filesystem::path(model_) / formats::ModelFiles::kWeights);
     const core::Json defaults = formats::load_model_config(model_).decoding;
     pipeline::Translator translator(
         pipeline::Model(model_, host, model_options_.read(host, session.log), session.stop));
@@ -89,8 +97,13 @@ class Tune final : public Command {
     const auto translate = [&](const decoding::DecodingOptions& search) {
       core::report(session.progress,
                    {.stage = "tune", .done = tried_++, .total = trials(config), .unit = "searches", .figures = {}});
-      return translator.translate(sources_,
-                                  {.plan = std::make_shared<const decoding::SearchPlan>(search), .stop = session.stop});
+      try {
+        return translator.translate(
+            sources_, {.plan = std::make_shared<const decoding::SearchPlan>(search), .stop = session.stop});
+      } catch (const core::Error& error) {
+        if (error.code() != core::ErrorCode::kInterrupted) throw;
+        core::fail(error.code(), "interrupted in search {} of {}; nothing was written", tried_, trials(config));
+      }
     };
     const evaluation::Bleu bleu;
     const evaluation::Chrf chrf;
@@ -123,11 +136,18 @@ class Tune final : public Command {
   void read_lines(const Session& session) {
     LinePairReader reader(source_, target_, session.stop);
     std::vector<pipeline::LinePair> pairs;
-    while (reader.read(pairs, LinePairReader::kUsualBytes)) {
-    }
-    for (pipeline::LinePair& pair : pairs) {
-      sources_.push_back(std::move(pair.source));
-      references_.push_back(std::move(pair.target));
+    std::size_t bytes = 0;
+    for (bool more = true; more; pairs.clear()) {
+      more = reader.read(pairs, LinePairReader::kUsualBytes);
+      for (pipeline::LinePair& pair : pairs) {
+        bytes += pair.source.size() + pair.target.size();
+        core::require(sources_.size() < kMaxLines && bytes <= kMaxBytes, core::ErrorCode::kBadInput,
+                      "{}: line {}: a text for tuning is kept in memory and has at most {} lines and, with its "
+                      "references, {} bytes; take a part of it",
+                      source_, sources_.size() + 1, kMaxLines, kMaxBytes);
+        sources_.push_back(std::move(pair.source));
+        references_.push_back(std::move(pair.target));
+      }
     }
     core::require(!sources_.empty(), core::ErrorCode::kBadInput, "{}: has no lines; give a text to tune on", source_);
   }

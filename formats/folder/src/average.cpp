@@ -76,14 +76,17 @@ void write_mean(const std::vector<SafetensorsFile>& files, const StoredTensor& e
     std::fill(sums.begin(), sums.end(), 0.0);
     for (const SafetensorsFile& file : files) {
       file.read(*file.find(expected.name), begin, view(values, count));
+      const auto end = values.begin() + count;
+      core::require(std::all_of(values.begin(), end, [](double value) { return std::isfinite(value); }),
+                    ErrorCode::kBadInput,
+                    "{}: the tensor {} holds NaN or infinity; the file is damaged, or training diverged", file.name(),
+                    quote(expected.name));
       for (std::int64_t i = 0; i < count; ++i) sums[static_cast<std::size_t>(i)] += values[static_cast<std::size_t>(i)];
     }
     for (double& sum : sums) sum /= static_cast<double>(files.size());
-    core::require(
-        std::ranges::all_of(sums, [](double mean) { return std::isfinite(mean); }), ErrorCode::kBadInput,
-        "{}: the mean of {} is no finite number: that, or another of the models, holds NaN or infinity, so its "
-        "training diverged or its file is damaged",
-        files.front().name(), quote(expected.name));
+    core::require(std::ranges::all_of(sums, [](double mean) { return std::isfinite(mean); }), ErrorCode::kBadInput,
+                  "{}: the mean of {} is no finite number: values of the models are too large", files.front().name(),
+                  quote(expected.name));
     writer.write(view(sums, count));
   }
 }
@@ -153,8 +156,7 @@ void average_models(const std::vector<path>& folders, const path& output) {
       core::write_file(replacement.folder() / name, core::read_regular_file(folders.front() / name));
   core::write_file(replacement.folder() / ModelFiles::kCard, card);
   average_parameters(weights, replacement.folder() / ModelFiles::kWeights);
-  write_checksums(replacement.folder());
-  replacement.commit();
+  replacement.commit(output.string());
 }
 
 }  // namespace dragoman::formats

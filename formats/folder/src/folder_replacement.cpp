@@ -1,5 +1,7 @@
 #include "folder_replacement.h"
 
+#include "dragoman/formats/checksums.h"
+#include "dragoman/formats/finite_weights.h"
 #include "dragoman/formats/model_folder.h"
 
 #include <algorithm>
@@ -67,5 +69,11 @@ void require_replaceable(const path& target) {
 }
 
 FolderReplacement::FolderReplacement(const path& target) : staged_(replaceable(target), remove_model) {}
+
+void FolderReplacement::commit(const std::string& weights_from, FolderSums sums) {
+  require_finite_weights(SafetensorsFile::open(folder() / ModelFiles::kWeights), weights_from);
+  if (sums == FolderSums::kWritten) write_checksums(folder());
+  staged_.commit();
+}
 
 }  // namespace dragoman::formats

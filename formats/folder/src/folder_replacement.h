@@ -1,12 +1,17 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <string>
 
 #include <dragoman/core/folder.h>
 
 namespace dragoman::formats {
 
-/// A model folder under construction, which replaces `target` atomically.
+/// Specifies whether a new folder gets SHA256SUMS.
+enum class FolderSums : std::uint8_t { kWritten, kNone };
+
+/// A model folder under construction, which replaces `target` atomically. Every writer of model folders uses it.
 class FolderReplacement {
  public:
   /// Creates the empty folder `<target>.partial` and locks it. Removes the remains of a killed process. Throws like
@@ -14,8 +19,10 @@ class FolderReplacement {
   explicit FolderReplacement(const std::filesystem::path& target);
 
   const std::filesystem::path& folder() const noexcept { return staged_.folder(); }
-  /// Syncs the folder, exchanges the names, and removes the old folder.
-  void commit() { staged_.commit(); }
+  /// Requires that the weights are finite, writes SHA256SUMS, syncs the folder, exchanges the names, and removes the
+  /// old folder. Sums certify weights, so no writer can omit the check. `weights_from` is the name of the source of the
+  /// weights in messages.
+  void commit(const std::string& weights_from, FolderSums sums = FolderSums::kWritten);
 
  private:
   core::StagedFolder staged_;

@@ -301,7 +301,7 @@ void write_model_folder(const Path& target, const ModelFolderContent& content) {
   core::write_file(folder / ModelFiles::kCard, content.card);
   ModelFolder::open(folder, content.opener);  // a folder that it rejects must not be written
   const nn::ParameterStore& parameters = content.model->parameters();
-  // The folder's sums certify its weights. Streamed weights are checked when they are written.
+  // Before gigabytes are written. Streamed weights are checked when they are written.
   if (!content.values) parameters.require_finite(target.string());
   if (content.values)
     save_streamed_parameters(folder / ModelFiles::kWeights, parameters, content.values, content.values_from,
@@ -313,8 +313,7 @@ void write_model_folder(const Path& target, const ModelFolderContent& content) {
   if (content.reference)
     if (const std::string reference = content.reference(folder); !reference.empty())
       core::write_file(folder / ModelFiles::kReference, reference);
-  write_checksums(folder);
-  replacement.commit();
+  replacement.commit(content.values ? content.values_from : target.string());
 }
 
 namespace {
@@ -348,8 +347,9 @@ void write_changed_copy(const Path& source, const Path& output, const ModelConfi
   core::write_file(folder / ModelFiles::kConfig, to_json(config).dump(2) + "\n");
   ModelFolder::open(folder, opener);  // a folder that it rejects must not be written
   // New sums would certify weights that nobody has checked.
-  if (std::error_code ignored; std::filesystem::exists(source / ModelFiles::kSums, ignored)) write_checksums(folder);
-  replacement.commit();
+  std::error_code ignored;
+  const bool has_sums = std::filesystem::exists(source / ModelFiles::kSums, ignored);
+  replacement.commit((source / ModelFiles::kWeights).string(), has_sums ? FolderSums::kWritten : FolderSums::kNone);
 }
 
 }  // namespace

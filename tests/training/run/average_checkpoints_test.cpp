@@ -184,5 +184,19 @@ TEST_F(AverageCheckpoints, RefuseDamage) {
   EXPECT_FALSE(is_checkpoint(task_.file("run") / "last"));
 }
 
+TEST_F(AverageCheckpoints, NameTheCheckpointWhoseWeightsAreNotFinite) {
+  train("run");
+  const std::filesystem::path file = checkpoint("run", 16) / "model.safetensors";
+  std::string bytes = core::read_file(file);
+  bytes.replace(bytes.size() - 4, 4, std::string("\0\0\xC0\x7F", 4));
+  core::write_file(file, bytes);
+  formats::write_checksums(checkpoint("run", 16));
+  EXPECT_THAT(error_of([&] {
+                average({checkpoint("run", 16), checkpoint("run", 24)});
+              }),
+              AllOf(HasSubstr("checkpoint-16/model.safetensors: "), HasSubstr(" is nan")));
+  EXPECT_FALSE(std::filesystem::exists(task_.file("mean")));
+}
+
 }  // namespace
 }  // namespace dragoman::training

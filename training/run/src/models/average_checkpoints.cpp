@@ -15,6 +15,7 @@
 #include <dragoman/core/json.h>
 #include <dragoman/core/parallel.h>
 #include <dragoman/formats/checksums.h>
+#include <dragoman/formats/finite_weights.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/training/low_rank_adapters.h>
 #include <dragoman/training/run_files.h>
@@ -162,6 +163,7 @@ void average_checkpoints(const std::vector<fs::path>& paths, const fs::path& out
   std::int64_t update = 0;
   for (const Checkpoint& checkpoint : open_all(paths, runs)) {
     core::require_not_in_the_way(checkpoint.path, output);
+    formats::require_finite_weights(checkpoint.parameters);
     files.push_back(checkpoint.parameters);
     update = std::max(update, checkpoint.update);
   }
