@@ -1,5 +1,6 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/format_version.h>
 #include <dragoman/core/json.h>
 #include <dragoman/report/run_history.h>
 
@@ -11,12 +12,18 @@ using core::Json;
 
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 30;  // for metrics.jsonl, which grows with the run
 constexpr std::uint64_t kLargestRecord = std::uint64_t{256} << 20;
+// The newest format_version of run.json and data.json; training/run writes them.
+constexpr int kNewestRecord = 2;
+constexpr int kNewestData = 1;
 
 /// Returns the contents of the file, or null after adding a note.
 Json read_object(const fs::path& file, RunHistory& run) {
   try {
     Json json = core::try_parse_json(core::read_regular_file(file, kLargestRecord)).tree;
-    if (json.is_object()) return json;
+    if (json.is_object()) {
+      core::require_known_version(json, kNewestData, file.filename().string());
+      return json;
+    }
     run.notes.push_back(file.filename().string() + " is not a JSON object");
   } catch (const core::Error& error) {
     run.notes.emplace_back(error.what());
@@ -36,6 +43,7 @@ Json read_record(const fs::path& file) {
   const auto holds = [&](const char* key) { return record.contains(key) && record[key].is_object(); };
   core::require(record.is_object() && holds("configuration"), core::ErrorCode::kBadInput,
                 "{}: is not the record of a training run: it holds no configuration; {}", file.string(), kRemedy);
+  core::require_known_version(record, kNewestRecord, file.string());
   return record;
 }
 

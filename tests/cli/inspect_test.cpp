@@ -96,6 +96,32 @@ TEST_F(InspectTest, ARecordOfOtherTypesIsNoCrash) {
   }
 }
 
+TEST_F(InspectTest, FilesOfANewerProgramAreRefused) {
+  struct Case {
+    const char* file;
+    std::vector<std::string> paths;
+  };
+  for (const Case& one : {Case{"run/run.json", {"run"}},
+                          {"run/checkpoint-8/state.json", {"run", "run/checkpoint-8"}},
+                          {"run/last/config.json", {"run/last"}}}) {
+    core::Json json = core::load_json((folder_ / one.file).string());
+    const core::Json before = json;
+    for (const core::Json& version :
+         {core::Json(99), core::Json(18446744073709551615U), core::Json(0), core::Json("2")}) {
+      json["format_version"] = version;
+      std::ofstream(folder_ / one.file) << json.dump();
+      for (const std::string& path : one.paths) {
+        const Outcome outcome = inspect(path);
+        EXPECT_EQ(outcome.status, 1) << path << version;
+        EXPECT_THAT(outcome.output, IsEmpty()) << path;
+        EXPECT_THAT(outcome.error, AllOf(HasSubstr(one.file), HasSubstr("format_version"))) << path << version;
+      }
+    }
+    std::ofstream(folder_ / one.file) << before.dump();
+    EXPECT_EQ(inspect("run").status, 0) << one.file;
+  }
+}
+
 TEST_F(InspectTest, WhatIsDamagedGivesAnErrorAndNotHalfAReport) {
   std::filesystem::resize_file(folder_ / "run/last/model.safetensors", 1000);
   for (const char* arguments : {"run/last", "run/last --json", "run/last/model.safetensors"}) {

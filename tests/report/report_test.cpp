@@ -230,6 +230,21 @@ TEST_F(ReportOf, ADamagedRecordIsAnErrorThatSaysWhatToDo) {
   }
 }
 
+TEST_F(ReportOf, FilesOfANewerProgramAreNotShown) {
+  const fs::path folder = run("newer", "{\"type\":\"training\",\"update\":1,\"loss\":2}\n");
+  core::write_file(folder / "data.json", R"({"format_version":2,"train":{"pairs":1}})");
+  const RunHistory history = read_run(folder);
+  EXPECT_THAT(history.lengths, IsEmpty());
+  EXPECT_THAT(history.notes, Contains(HasSubstr("data.json: format_version is '2'; this program reads 1 to 1")));
+  core::write_file(folder / "run.json", R"({"format_version":3,"configuration":{}})");
+  try {
+    read_run(folder);
+    ADD_FAILURE() << "no error";
+  } catch (const core::Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("run.json: format_version is '3'; this program reads 1 to 2"));
+  }
+}
+
 TEST_F(ReportOf, WhatIsNoRunIsRefusedAndWhatIsBrokenIsNoted) {
   EXPECT_THROW(read_run(folder_.path()), core::Error);
   EXPECT_THROW(read_run(folder_.path() / "nowhere"), core::Error);

@@ -9,6 +9,7 @@
 
 #include <dragoman/core/file.h>
 #include <dragoman/core/folder.h>
+#include <dragoman/core/format_version.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/formats/checksums.h>
@@ -82,11 +83,22 @@ std::vector<std::string> parts_of_run(const fs::path& run, bool (*wanted)(const 
   return names;
 }
 
+/// Reads a file of a run. Throws Error{kUnsupported} if it is of a newer program.
+Json read_versioned(const fs::path& file, int newest) {
+  Json json = core::load_json(file.string());
+  if (json.is_object()) core::require_known_version(json, newest, file.string());
+  return json;
+}
+
+Json read_state(const fs::path& checkpoint) {
+  return read_versioned(checkpoint / training::RunFiles::kState, training::RunFiles::kStateVersion);
+}
+
 /// Returns state.json of the checkpoint with the most updates, or null.
 Json newest_state(const fs::path& run, const std::vector<std::string>& checkpoints) {
   Json newest;
   for (const std::string& name : checkpoints) {
-    Json state = core::load_json((run / name / training::RunFiles::kState).string());
+    Json state = read_state(run / name);
     const Json& update = at(state, "/update");
     if (update.is_number_integer() && (newest.is_null() || update > newest["update"])) newest = std::move(state);
   }
@@ -222,7 +234,7 @@ bool is_checkpoint(const fs::path& path) {
 Report describe_checkpoint(const fs::path& path, const InspectOptions& options) {
   Report report;
   if (options.verify) add_checksums(report, path);
-  report.add_settings("state", core::load_json((path / training::RunFiles::kState).string()));
+  report.add_settings("state", read_state(path));
   report.add_part("weights", describe_weights(path / formats::ModelFiles::kWeights, options));
   return report;
 }
@@ -232,7 +244,7 @@ bool is_training_run(const fs::path& path) {
 }
 
 Report describe_training_run(const fs::path& path, const InspectOptions&) {
-  const Json record = core::load_json((path / training::RunFiles::kRecord).string());
+  const Json record = read_versioned(path / training::RunFiles::kRecord, training::RunFiles::kRecordVersion);
   const std::vector<std::string> checkpoints = parts_of_run(path, &is_checkpoint);
   const std::vector<std::string> models = parts_of_run(path, &formats::is_model_folder);
   Report report;

@@ -26,8 +26,6 @@ using core::Json;
 
 constexpr std::string_view kPrefix = RunFiles::kCheckpointPrefix;
 constexpr std::string_view kDamaged = ".damaged";
-/// Version 2 lacks the states of optimisers other than Adam, plateaus, and counts of non-finite updates.
-constexpr int kFormatVersion = 3;
 /// The version whose checkpoints have no SHA256SUMS.
 constexpr int kWithoutSums = 1;
 constexpr std::int64_t kLargestCount = std::int64_t{1} << 56;
@@ -110,7 +108,7 @@ void read_optimizer(core::OptionReader options, TrainingState& state) {
 
 Json to_json(const TrainingState& state) {
   Json json = {
-      {"format_version", kFormatVersion},
+      {"format_version", RunFiles::kStateVersion},
       {"update", state.update},
       {"epoch", state.epoch},
       {"batch", state.batch},
@@ -136,9 +134,9 @@ TrainingState read_training_state(const Json& json, const std::string& where) {
   core::OptionReader options(json, where);
   const auto version = options.require_key<std::int64_t>("format_version");
   options.check(version >= 1, "format_version", "must be a whole number from 1");
-  core::require(version <= kFormatVersion, ErrorCode::kUnsupported,
+  core::require(version <= RunFiles::kStateVersion, ErrorCode::kUnsupported,
                 "{}: format_version is {}; this program reads 1 to {}; go on with the program that wrote it", where,
-                version, kFormatVersion);
+                version, RunFiles::kStateVersion);
   TrainingState state;
   state.update = options.require_key<std::int64_t>("update");
   state.epoch = options.require_key<std::int64_t>("epoch");

@@ -8,6 +8,7 @@ namespace dragoman::training {
 /// names of weights and tokenizers.
 struct RunFiles {
   static constexpr const char* kRecord = "run.json";
+  static constexpr int kRecordVersion = 2;  ///< the newest `format_version` of kRecord
   static constexpr const char* kMetrics = "metrics.jsonl";
   /// The numbers of lines and tokens of the corpus by length.
   static constexpr const char* kData = "data.json";
@@ -40,6 +41,9 @@ struct RunFiles {
   static constexpr const char* kCheckpointPrefix = "checkpoint-";
   /// In a checkpoint: the TrainingState.
   static constexpr const char* kState = "state.json";
+  /// The newest `format_version` of kState. Version 2 lacks the states of optimisers other than Adam, plateaus, and
+  /// counts of non-finite updates.
+  static constexpr int kStateVersion = 3;
   /// The moving averages of the parameters, in a checkpoint of a run that has them.
   static constexpr const char* kAveragedParameters = "average.safetensors";
 };
