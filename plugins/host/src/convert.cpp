@@ -1,12 +1,15 @@
 #include "dragoman/plugins/convert.h"
 
+#include <optional>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/file.h>
 #include <dragoman/core/folder.h>
 #include <dragoman/core/input_guard.h>
 #include <dragoman/core/option_error.h>
@@ -15,6 +18,7 @@
 #include <dragoman/imports/exports.h>
 #include <dragoman/plugins/export_model.h>
 #include <dragoman/plugins/import_model.h>
+#include <dragoman/plugins/merges_guard.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 
 namespace dragoman::plugins {
@@ -101,7 +105,16 @@ class Conversion {
         options_.to.empty() ? tokenizer::file_kind_of_name(output_) : find_kind(options_.to, "to");
     core::require_option(kind.has_value(), "to", ErrorCode::kInvalidArgument,
                          "{}: the name does not say which kind of file to write; give it with `to`", output_.string());
+    if (*kind == FileKind::kGpt2) require_free_merges(output_, inputs(read.kind));
     std::visit([&](const auto& each) { write(each, *kind); }, definition);
+  }
+
+  /// Returns the files that were read, with the one beside the input.
+  std::vector<std::filesystem::path> inputs(std::optional<FileKind> kind) const {
+    std::vector<std::filesystem::path> files{input_, options_.reading.vocabulary, options_.reading.dictionary};
+    if (!kind && std::filesystem::is_regular_file(input_)) kind = tokenizer::recognise(input_, core::read_file(input_));
+    if (kind == FileKind::kGpt2) files.push_back(gpt2_companion(input_));
+    return files;
   }
 
   static FileKind find_kind(const std::string& name, std::string_view option) {
