@@ -45,5 +45,38 @@ TEST(TextFile, different_lengths_are_an_error_that_names_both_files_and_counts) 
   EXPECT_EQ(error_of([&] { check_parallel(hypothesis, hypothesis); }), "no error");
 }
 
+TEST(ParallelTextReader, reads_the_lines_of_read_text_file) {
+  const TemporaryFolder folder;
+  core::write_file(folder / "one", " a \r\n\nb\xFF");
+  core::write_file(folder / "other", "c\nd\u3000\n \n");
+  evaluation::ParallelTextReader texts;
+  texts.open(folder / "one");
+  texts.open(folder / "other");
+  std::vector<std::vector<std::string>> columns(2);
+  while (texts.next())
+    for (std::size_t i = 0; i < 2; ++i) columns[i].push_back(texts.lines()[i]);
+  EXPECT_EQ(columns[0], read_text_file(folder / "one").lines);
+  EXPECT_EQ(columns[1], read_text_file(folder / "other").lines);
+  EXPECT_EQ(texts.name(1), (folder / "other").string());
+}
+
+TEST(ParallelTextReader, different_lengths_are_the_error_of_check_parallel) {
+  const TemporaryFolder folder;
+  core::write_file(folder / "three", "a\nb\nc\n");
+  core::write_file(folder / "one", "a\n");
+  core::write_file(folder / "nothing", "");
+  const auto read = [&](const std::string& first, const std::string& second) {
+    evaluation::ParallelTextReader texts;
+    texts.open(folder / first);
+    texts.open(folder / second);
+    while (texts.next()) {
+    }
+  };
+  EXPECT_THAT(error_of([&] { read("three", "one"); }), AllOf(HasSubstr("three has 3 lines"), HasSubstr("one has 1")));
+  EXPECT_THAT(error_of([&] { read("one", "three"); }), AllOf(HasSubstr("one has 1 lines"), HasSubstr("three has 3")));
+  EXPECT_EQ(error_of([&] { read("three", "three"); }), "no error");
+  EXPECT_THAT(error_of([&] { read("three", "nothing"); }), HasSubstr("nothing: the file is empty"));
+}
+
 }  // namespace
 }  // namespace dragoman::testing

@@ -1,4 +1,5 @@
 #include "commands/evaluation/bleu_tokenizers.h"
+#include "commands/evaluation/segment_counting.h"
 #include "commands/evaluation/system_comparison.h"
 #include "options/number_option.h"
 #include "program/command.h"
@@ -6,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -14,8 +16,8 @@
 #include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/evaluation/bleu.h>
-#include <dragoman/evaluation/bootstrap.h>
 #include <dragoman/evaluation/chrf.h>
+#include <dragoman/evaluation/significance.h>
 #include <dragoman/evaluation/ter.h>
 #include <dragoman/evaluation/text_file.h>
 
@@ -144,20 +146,21 @@ class Evaluate final : public Command {
     check_usage();
     if (confidence_samples_) bootstrap_.samples = *confidence_samples_;
     const auto metrics = make_metrics();
-    const evaluation::TextFile hypothesis = read_hypothesis(named, session.stop);
-    const auto references = read_parallel(references_, hypothesis, session.stop);
-    warn_if_tokenized(hypothesis, session);
+    evaluation::ParallelTextReader texts;
+    open_hypothesis(texts, named, session.stop);
+    for (const std::string& path : references_) texts.open(path, session.stop);
+    for (std::size_t i = 1; i < hypotheses_.size(); ++i) texts.open(hypotheses_[i], session.stop);
+    if (!baseline_.empty()) texts.open(baseline_, session.stop);
     if (hypotheses_.size() > 1)
-      print_systems(metrics, hypothesis, references, session);
+      print_systems(metrics, texts, session);
     else if (sentence_level_)
-      print_sentences(*metrics.front(), hypothesis.lines, references, session.stop);
+      print_sentences(*metrics.front(), texts, session);
     else
-      print_corpus(metrics, hypothesis, references, session);
+      print_corpus(metrics, texts, session);
   }
 
  private:
   using Metrics = std::vector<std::unique_ptr<evaluation::Metric>>;
-  using Streams = std::vector<std::vector<std::string>>;
 
   /// In `-m bleu chrf out.txt`, words after the metrics that are files are translations.
   void read_metric_names() {
@@ -221,9 +224,9 @@ class Evaluate final : public Command {
   }
 
   /// --reference takes all names that follow it, so one of its files may be intended as the hypothesis.
-  evaluation::TextFile read_hypothesis(bool named, const std::stop_token& stop) const {
+  void open_hypothesis(evaluation::ParallelTextReader& texts, bool named, const std::stop_token& stop) const {
     try {
-      return evaluation::read_text_file(hypotheses_.front(), stop);
+      texts.open(hypotheses_.front(), stop);
     } catch (const core::Error& error) {
       if (named || references_.size() < 2 || error.code() != core::ErrorCode::kBadInput) throw;
       throw UsageError(
@@ -232,31 +235,19 @@ class Evaluate final : public Command {
                       error.what()));
     }
   }
-  static Streams read_parallel(const std::vector<std::string>& paths, const evaluation::TextFile& hypothesis,
-                               const std::stop_token& stop) {
-    Streams streams;
-    for (const std::string& path : paths) {
-      evaluation::TextFile file = evaluation::read_text_file(path, stop);
-      evaluation::check_parallel(hypothesis, file);
-      streams.push_back(std::move(file.lines));
-    }
-    return streams;
-  }
 
   /// A space before the final period indicates text that was tokenised and not detokenised, which changes scores.
-  static void warn_if_tokenized(const evaluation::TextFile& hypothesis, const Session& session) {
-    constexpr std::ptrdiff_t kSuspicious = 100;
-    const auto count = std::count_if(hypothesis.lines.begin(), hypothesis.lines.end(),
-                                     [](const auto& line) { return line.ends_with(" ."); });
-    if (count >= kSuspicious)
+  static void warn_if_tokenized(std::uint64_t lines, const std::string& name, const Session& session) {
+    constexpr std::uint64_t kSuspicious = 100;
+    if (lines >= kSuspicious)
       core::log(
           session.log, core::LogLevel::kWarning,
           fmt::format("{} lines of {} end in \" .\": scores of tokenised text cannot be compared, detokenise it first",
-                      count, hypothesis.name));
+                      lines, name));
   }
 
   static evaluation::Score score_of_line(std::size_t line, const evaluation::Metric& metric,
-                                         const std::string& hypothesis, const std::vector<std::string>& references,
+                                         const std::string& hypothesis, std::span<const std::string> references,
                                          const std::stop_token& stop) {
     try {
       return sentence_score(metric, hypothesis, references, stop);
@@ -266,47 +257,43 @@ class Evaluate final : public Command {
     }
   }
 
-  void print_sentences(const evaluation::Metric& metric, const std::vector<std::string>& hypotheses,
-                       const Streams& references, const std::stop_token& stop) const {
+  void print_sentences(const evaluation::Metric& metric, evaluation::ParallelTextReader& texts,
+                       const Session& session) const {
     core::OutputFile output("-");
-    for (std::size_t i = 0; i < hypotheses.size(); ++i) {
-      std::vector<std::string> of_sentence;
-      for (const auto& stream : references) of_sentence.push_back(stream[i]);
-      const evaluation::Score score = score_of_line(i + 1, metric, hypotheses[i], of_sentence, stop);
+    std::uint64_t tokenized = 0;
+    while (texts.next()) {
+      const auto lines = texts.lines();
+      tokenized += lines[0].ends_with(" .") ? 1 : 0;
+      const evaluation::Score score =
+          score_of_line(texts.line_number(), metric, lines[0], lines.subspan(1), session.stop);
       output.write((json_ ? as_json(score, decimals_).dump() : score_line(score)) + "\n");
     }
     output.commit();
+    warn_if_tokenized(tokenized, texts.name(0), session);
   }
 
-  void print_corpus(const Metrics& metrics, const evaluation::TextFile& hypothesis, const Streams& references,
-                    const Session& session) const {
-    const Streams baselines = baseline_.empty() ? Streams{} : read_parallel({baseline_}, hypothesis, session.stop);
+  void print_corpus(const Metrics& metrics, evaluation::ParallelTextReader& texts, const Session& session) const {
+    const bool resampled = confidence_samples_ || !baseline_.empty();
+    CountedTexts counted = count_texts(metrics, texts, references_.size(), baseline_.empty() ? 1 : 2,
+                                       resampled ? KeptStatistics::kSegments : KeptStatistics::kSums, session.stop);
+    warn_if_tokenized(counted.tokenized.front(), texts.name(0), session);
     const auto confidence = confidence_samples_ ? std::optional(bootstrap_) : std::nullopt;
     core::Json list = core::Json::array();
     std::string lines;
-    for (const auto& metric : metrics) {
-      const auto statistics = evaluation::count_segments(*metric, hypothesis.lines, references, session.stop);
-      const evaluation::Score score = evaluation::score_segments(*metric, statistics, confidence, session.stop);
+    for (std::size_t i = 0; i < metrics.size(); ++i) {
+      auto& statistics = counted.statistics[i];
+      const evaluation::Score score =
+          evaluation::score_segments(*metrics[i], statistics.front(), confidence, session.stop);
       list.push_back(as_json(score, decimals_));
       lines += score_line(score) + "\n";
-      for (const auto& baseline : baselines)
-        compare(*metric, statistics, count_segments(*metric, baseline, references, session.stop), list, lines,
-                session.stop);
+      if (!baseline_.empty()) compare(*metrics[i], statistics, list, lines, session.stop);
     }
     core::OutputFile output("-");
     output.write(json_ ? (list.size() == 1 ? list.front() : list).dump(1) + "\n" : lines);
     output.commit();
   }
 
-  void print_systems(const Metrics& metrics, const evaluation::TextFile& first, const Streams& references,
-                     const Session& session) const {
-    std::vector<NamedSystem> systems{{.name = first.name, .lines = first.lines}};
-    for (std::size_t i = 1; i < hypotheses_.size(); ++i) {
-      evaluation::TextFile file = evaluation::read_text_file(hypotheses_[i], session.stop);
-      evaluation::check_parallel(first, file);
-      warn_if_tokenized(file, session);
-      systems.push_back({.name = file.name, .lines = std::move(file.lines)});
-    }
+  void print_systems(const Metrics& metrics, evaluation::ParallelTextReader& texts, const Session& session) const {
     ComparisonOptions options{.decimals = decimals_, .json = json_, .score_only = score_only_};
     if (paired_bootstrap_)
       options.test = {
@@ -315,17 +302,27 @@ class Evaluate final : public Command {
       options.test = {.test = evaluation::PairedTest::kApproximateRandomization,
                       .samples = *paired_randomization_,
                       .seed = bootstrap_.seed};
-    const std::string text = compare_systems(metrics, systems, references, options, session.stop);
+    const CountedTexts counted =
+        count_texts(metrics, texts, references_.size(), hypotheses_.size(),
+                    options.test ? KeptStatistics::kSegments : KeptStatistics::kSums, session.stop);
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < hypotheses_.size(); ++i) {
+      names.push_back(texts.name(i == 0 ? 0 : references_.size() + i));
+      warn_if_tokenized(counted.tokenized[i], names.back(), session);
+    }
+    const std::string text = compare_systems(metrics, names, counted, references_.size(), options, session.stop);
     core::OutputFile output("-");
     output.write(text);
     output.commit();
   }
 
-  void compare(const evaluation::Metric& metric, const evaluation::SegmentStatistics& system,
-               const evaluation::SegmentStatistics& baseline, core::Json& list, std::string& lines,
-               const std::stop_token& stop) const {
-    const double value = metric.value(baseline.sum());
-    const double p_value = evaluation::paired_bootstrap(metric, baseline, system, bootstrap_, stop);
+  /// Adds the score of the second system, the baseline, to the output for the first one.
+  void compare(const evaluation::Metric& metric, std::vector<evaluation::SegmentStatistics>& systems, core::Json& list,
+               std::string& lines, const std::stop_token& stop) const {
+    std::ranges::reverse(systems);
+    const double value = metric.value(systems.front().sum());
+    const evaluation::PairedOptions options{.samples = bootstrap_.samples, .seed = bootstrap_.seed};
+    const double p_value = evaluation::paired_test(metric, systems, options, stop).back().p_value.value();
     list.back()["baseline_score"] = value;
     list.back()["p_value"] = p_value;
     if (!score_only_)

@@ -22,26 +22,22 @@ struct Column {
   std::vector<PairedResult> results{};  ///< one per system
 };
 
-Column score_column(const evaluation::Metric& metric, const std::vector<NamedSystem>& systems,
-                    const std::vector<std::vector<std::string>>& references, const ComparisonOptions& options,
-                    const std::stop_token& stop) {
-  std::vector<evaluation::SegmentStatistics> counts;
-  for (const NamedSystem& system : systems)
-    counts.push_back(evaluation::count_segments(metric, system.lines, references, stop));
-  Column column{.name = metric.name(), .signature = paired_signature(metric, references.size(), options.test)};
+Column score_column(const evaluation::Metric& metric, const std::vector<evaluation::SegmentStatistics>& systems,
+                    std::size_t references, const ComparisonOptions& options, const std::stop_token& stop) {
+  Column column{.name = metric.name(), .signature = paired_signature(metric, references, options.test)};
   if (options.test) {
-    column.results = evaluation::paired_test(metric, counts, *options.test, stop);
+    column.results = evaluation::paired_test(metric, systems, *options.test, stop);
     return column;
   }
-  for (const auto& of_system : counts) column.results.push_back({.score = metric.value(of_system.sum())});
+  for (const auto& system : systems) column.results.push_back({.score = metric.value(system.sum())});
   return column;
 }
 
-std::string shown_name(const NamedSystem& system, bool baseline) {
-  return (baseline ? "Baseline: " : "") + system.name;
+std::string shown_name(const std::string& system, bool baseline) {
+  return (baseline ? "Baseline: " : "") + system;
 }
 
-core::Json as_json(const std::vector<Column>& columns, const std::vector<NamedSystem>& systems, bool tested) {
+core::Json as_json(const std::vector<Column>& columns, const std::vector<std::string>& systems, bool tested) {
   core::Json list = core::Json::array();
   for (std::size_t i = 0; i < systems.size(); ++i) {
     core::Json item{{"system", shown_name(systems[i], tested && i == 0)}};
@@ -93,7 +89,7 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-std::string as_text(const std::vector<Column>& columns, const std::vector<NamedSystem>& systems,
+std::string as_text(const std::vector<Column>& columns, const std::vector<std::string>& systems,
                     const ComparisonOptions& options) {
   const bool tested = options.test.has_value();
   const bool bootstrap = tested && options.test->test == evaluation::PairedTest::kBootstrap;
@@ -118,16 +114,15 @@ std::string as_text(const std::vector<Column>& columns, const std::vector<NamedS
 }  // namespace
 
 std::string compare_systems(const std::vector<std::unique_ptr<evaluation::Metric>>& metrics,
-                            const std::vector<NamedSystem>& systems,
-                            const std::vector<std::vector<std::string>>& references, const ComparisonOptions& options,
-                            const std::stop_token& stop) {
+                            const std::vector<std::string>& names, const CountedTexts& counted, std::size_t references,
+                            const ComparisonOptions& options, const std::stop_token& stop) {
   std::vector<Column> columns;
-  for (const auto& metric : metrics) columns.push_back(score_column(*metric, systems, references, options, stop));
+  for (std::size_t i = 0; i < metrics.size(); ++i)
+    columns.push_back(score_column(*metrics[i], counted.statistics[i], references, options, stop));
   if (options.json)
-    return as_json(columns, systems, options.test.has_value())
-               .dump(1, ' ', false, core::Json::error_handler_t::replace) +
+    return as_json(columns, names, options.test.has_value()).dump(1, ' ', false, core::Json::error_handler_t::replace) +
            "\n";
-  return as_text(columns, systems, options);
+  return as_text(columns, names, options);
 }
 
 }  // namespace dragoman::cli

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "commands/evaluation/segment_counting.h"
+
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -10,12 +12,6 @@
 
 namespace dragoman::cli {
 
-/// Translations of one text by one system.
-struct NamedSystem {
-  std::string name;
-  std::vector<std::string> lines;
-};
-
 struct ComparisonOptions {
   /// Unset: scores only.
   std::optional<evaluation::PairedOptions> test{};
@@ -25,10 +21,9 @@ struct ComparisonOptions {
 };
 
 /// Returns the output of `evaluate` for several systems, the first of which is the baseline: a table, or the JSON list
-/// that sacreBLEU prints. Error{kInterrupted} after a stop request.
+/// that sacreBLEU prints. A test needs the statistics of all segments. Error{kInterrupted} after a stop request.
 std::string compare_systems(const std::vector<std::unique_ptr<evaluation::Metric>>& metrics,
-                            const std::vector<NamedSystem>& systems,
-                            const std::vector<std::vector<std::string>>& references, const ComparisonOptions& options,
-                            const std::stop_token& stop);
+                            const std::vector<std::string>& names, const CountedTexts& counted, std::size_t references,
+                            const ComparisonOptions& options, const std::stop_token& stop);
 
 }  // namespace dragoman::cli

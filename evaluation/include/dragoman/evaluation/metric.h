@@ -67,6 +67,11 @@ class SegmentStatistics {
   std::span<const double> row(std::size_t segment) const {
     return std::span(counts_).subspan(segment * width_, width_);
   }
+  /// Appends a segment whose statistics are 0 and returns them. Spans of other rows become invalid.
+  std::span<double> add_row() {
+    counts_.resize(counts_.size() + width_);
+    return row(segments_++);
+  }
   /// Returns the statistics of the whole text, [statistics_size].
   std::vector<double> sum() const;
 
