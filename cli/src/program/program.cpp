@@ -255,7 +255,8 @@ int run_program(const std::vector<std::string>& arguments) {
   } catch (const UsageError& error) {
     return complain_of_usage(error.what(), arguments);
   } catch (const std::bad_alloc&) {
-    return complain(kFailed, "out of memory; use smaller batches, fewer threads or a smaller model");
+    return complain(kFailed,
+                    "out of memory; use smaller batches, fewer threads or a smaller model, and split very long lines");
   } catch (const std::system_error& error) {
     return complain_of_printing(error);
   } catch (const std::exception& error) {

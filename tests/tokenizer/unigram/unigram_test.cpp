@@ -45,6 +45,28 @@ TEST(Unigram, TakesTheGreatestSumOfScores) {
   EXPECT_THAT(tokenizer.encode("   "), IsEmpty());
 }
 
+/// All scores are multiples of a half, so sums are exact and every word has the pieces that it has alone.
+TEST(Unigram, ALongTextHasThePiecesOfItsWords) {
+  UnigramDefinition definition = small_definition();
+  std::erase_if(definition.pieces, [](const UnigramPiece& piece) { return piece.type == Type::kUserDefined; });
+  const UnigramTokenizer tokenizer(std::move(definition));
+  std::mt19937 random(1);
+  std::string text;
+  std::vector<std::int32_t> expected;
+  while (text.size() < std::size_t{3} << 19) {
+    // A word of a hundred thousand letters has no place where paths end.
+    std::string word(random() % 200 == 0 ? 100'000 : 1 + random() % 9, 'a');
+    for (char& letter : word) letter = random() % 1000 == 0 ? 'x' : "ab"[random() % 2];
+    text += (text.empty() ? "" : " ") + word;
+    const std::vector<std::int32_t> ids = tokenizer.encode(word);
+    expected.insert(expected.end(), ids.begin(), ids.end());
+  }
+  EXPECT_EQ(tokenizer.encode(text), expected);
+  std::vector<std::int32_t> of_pieces;
+  for (const Piece& piece : tokenizer.encode_pieces(text)) of_pieces.push_back(piece.id);
+  EXPECT_EQ(of_pieces, expected);
+}
+
 TEST(Unigram, EncoderAndPiecesAgreeAboutBytesThatAreNotText) {
   const UnigramTokenizer tokenizer(small_definition());
   EXPECT_EQ(tokenizer.encode_pieces("a\xFF\xFE"

@@ -274,6 +274,7 @@ void BatchedWordsEncoder::append_pre_token(std::string_view text, std::vector<st
     model_.encode_rare_word(text, buffers_);  // common words are whole pieces, but these are cached
   else
     model_.encode_word(text, options_, buffers_);
+  ids.reserve(buffers_.word.size());  // this may be a line without spaces
   for (const Symbol& symbol : buffers_.word) ids.push_back(symbol.id);
 }
 

@@ -126,6 +126,7 @@ std::vector<Piece> BpeTokenizer::encode_pieces(std::string_view text, const Enco
       return;
     }
     impl_->model.encode_word(token.text, options, buffers);
+    if (pieces.empty()) pieces.reserve(buffers.word.size());  // this may be a line without spaces
     std::size_t at = 0;
     for (const Symbol& symbol : buffers.word) {
       pieces.push_back({symbol.id, token.origin[at], token.origin[at + symbol.length]});

@@ -1,6 +1,9 @@
 #include "dragoman/tokenizer/comparison.h"
 
 #include "lines/line_encoder.h"
+#include "reading/long_line.h"
+
+#include <new>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
@@ -44,8 +47,13 @@ Comparison compare_tokenizers(const Tokenizer& first, const Tokenizer& second, c
   for (std::string line; lines.next(line); ++comparison.lines) {
     core::require(!stop.stop_requested(), core::ErrorCode::kInterrupted, "interrupted at line {} of {}",
                   lines.line_number(), lines.name());
-    std::string one = encoded(first_encoder, line, comparison.lines);
-    std::string other = encoded(second_encoder, line, comparison.lines);
+    std::string one, other;
+    try {
+      one = encoded(first_encoder, line, comparison.lines);
+      other = encoded(second_encoder, line, comparison.lines);
+    } catch (const std::bad_alloc&) {
+      fail_for_long_line(line, comparison.lines, lines.name());
+    }
     if (one != other && ++comparison.different <= shown)
       comparison.differences.push_back({lines.line_number(), std::move(one), std::move(other)});
     if (lines.line_number() % kReportInterval == 0)

@@ -1,10 +1,12 @@
 #include "dragoman/tokenizer/corpus_statistics.h"
 
 #include "reading/chunk_loop.h"
+#include "reading/long_line.h"
 #include "reading/thread_arena.h"
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <numeric>
 #include <string_view>
 
@@ -153,7 +155,14 @@ CorpusStatistics measure_corpus(const Tokenizer& tokenizer, const std::vector<st
   };
   const auto count = [&](const Chunk& chunk) {
     counters.with([&] { return LineCounter(tokenizer); },
-                  [&](LineCounter& counter) { counter.count_lines(chunk.text()); });
+                  [&](LineCounter& counter) {
+                    try {
+                      counter.count_lines(chunk.text());
+                    } catch (const std::bad_alloc&) {
+                      fail_for_long_line(chunk.text(), chunk.first_line,
+                                         inputs.size() == 1 ? inputs.front().string() : "all files together");
+                    }
+                  });
   };
   visit_chunks(*core::make_executor(threads), run_stop, read, count);
   CorpusStatistics all;

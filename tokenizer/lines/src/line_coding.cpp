@@ -4,11 +4,13 @@
 #include "lines/line_encoder.h"
 #include "reading/chunk_loop.h"
 #include "reading/count_lines.h"
+#include "reading/long_line.h"
 #include "reading/thread_arena.h"
 
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <new>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/function_ref.h>
@@ -109,6 +111,8 @@ void encode_lines(const Tokenizer& tokenizer, const std::filesystem::path& input
                     } catch (const core::Error&) {
                       require_each_encodes(encoder, lines, number, shown_name(input), chunk.first_line);
                       throw;
+                    } catch (const std::bad_alloc&) {
+                      fail_for_long_line(chunk.text(), chunk.first_line, shown_name(input));
                     }
                   });
     return text;

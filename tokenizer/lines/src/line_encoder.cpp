@@ -105,17 +105,26 @@ void IdTexts::set(char* slot, const std::string& text) {
 }
 
 void IdTexts::append(std::span<const std::int32_t> ids, std::string& out) const {
-  if (slot_ == kIdSlot)
-    append_slots<kIdSlot>(ids, out);
+  // Slots are several times as large as most texts, so a long line is appended in parts.
+  constexpr std::size_t kAtOnce = std::size_t{1} << 16;
+  const bool any = !ids.empty();
+  for (; !ids.empty(); ids = ids.subspan(std::min(ids.size(), kAtOnce))) {
+    const auto part = ids.first(std::min(ids.size(), kAtOnce));
+    if (slot_ == kIdSlot)
+      append_slots<kIdSlot>(part, out);
+    else
+      append_slots<kPieceSlot>(part, out);
+  }
+  if (any)
+    out.back() = '\n';  // in place of the last space
   else
-    append_slots<kPieceSlot>(ids, out);
+    out += '\n';
 }
 
 template <std::size_t kSlot>
 void IdTexts::append_slots(std::span<const std::int32_t> ids, std::string& out) const {
-  const std::size_t start = out.size();
-  std::size_t end = start;
-  out.resize(start + ids.size() * kSlot + 1);
+  std::size_t end = out.size();
+  out.resize(end + ids.size() * kSlot);
   char* to = out.data();
   const char* slots = slots_.data();
   for (const std::int32_t id : ids) {
@@ -134,8 +143,7 @@ void IdTexts::append_slots(std::span<const std::int32_t> ids, std::string& out) 
       end += text.size();
     }
   }
-  out.resize(end > start ? end - 1 : end);
-  out += '\n';
+  out.resize(end);
 }
 
 LineEncoding::LineEncoding(const Tokenizer& t, const LineCodingOptions& o)

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,11 +14,15 @@
 
 namespace dragoman::tokenizer {
 
-/// A piece of a normalised text and the bytes [begin, end) that it covers.
+/// A piece of a normalised text and the bytes [begin, end) that it covers. Texts are shorter than 4 GiB, and a line of
+/// spaces has a segment for each.
 struct Segment {
+  Segment(std::int32_t piece, std::size_t first, std::size_t last)
+      : id(piece), begin(static_cast<std::uint32_t>(first)), end(static_cast<std::uint32_t>(last)) {}
+
   std::int32_t id;
-  std::size_t begin;
-  std::size_t end;
+  std::uint32_t begin;
+  std::uint32_t end;
 };
 
 /// The best path to the end of each prefix of a text, by the length of the prefix.
@@ -55,6 +60,9 @@ class UnigramModel {
   /// Segments valid UTF-8 into the pieces with the largest sum of scores and stores them in buffers.segments. Unknown
   /// characters stay separate. Throws Error{kBadInput} for 4 GiB or more.
   void segment(std::string_view text, UnigramBuffers& buffers) const;
+  /// Returns the same segments for a text below 4 GiB, to the last bit of their scores, and forgets the paths to a
+  /// position that no piece crosses. A long text thus takes memory for its segments only.
+  void segment_in_parts(std::string_view text, UnigramBuffers& buffers) const;
 
   /// Draws a segmentation with a probability proportional to exp(alpha * sum of scores), by forward filtering and
   /// backward sampling, and stores it in buffers.segments.

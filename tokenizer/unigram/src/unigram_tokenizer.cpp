@@ -6,6 +6,7 @@
 #include "unigram_model.h"
 
 #include <cmath>
+#include <limits>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/random.h>
@@ -83,6 +84,9 @@ void check_n_best(std::int32_t most) {
           most);
 }
 
+/// For longer texts, UnigramModel::segment() has the error.
+constexpr std::size_t kMaxInParts = std::numeric_limits<std::uint32_t>::max() - 1;
+
 struct Buffers {
   AlignedText normal;
   UnigramBuffers unigram;
@@ -142,7 +146,11 @@ struct UnigramTokenizer::Impl {
 
   /// Computes the segments of the normalised text.
   void segment(const EncodeOptions& options, Buffers& buffers) const {
-    if (options.mode != EncodingMode::kSample) return model.segment(buffers.normal.text, buffers.unigram);
+    constexpr std::size_t kLongText = std::size_t{1} << 20;
+    const std::string& text = buffers.normal.text;
+    if (options.mode != EncodingMode::kSample)
+      return text.size() < kLongText || text.size() > kMaxInParts ? model.segment(text, buffers.unigram)
+                                                                  : model.segment_in_parts(text, buffers.unigram);
     if (options.n_best == 0)
       return model.sample(buffers.normal.text, {options.alpha, options.seed, options.line}, buffers.unigram);
     draw_from_best(model.n_best(buffers.normal.text, static_cast<std::size_t>(options.n_best)), options,

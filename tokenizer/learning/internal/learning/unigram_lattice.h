@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -31,16 +32,16 @@ class UnigramLattice {
   /// add up. Returns the logarithm of the word's probability, or minus infinity if it has none.
   template <class Visit>
   double expect(std::span<const UnigramSymbol> word, Visit&& visit) {
-    find_edges(word);
-    if (!forward(word.size())) return expect_in_logs(word.size(), visit);
+    begin(word);
+    if (!forward()) return expect_in_logs(visit);
     const double probability = ways_[word.size()];
     ways_back_.assign(word.size() + 1, 0);
     ways_back_.back() = 1 / probability;
-    for (auto edge = edges_.rbegin(); edge != edges_.rend(); ++edge) {
-      const double onward = scores_.weights[edge->piece] * ways_back_[edge->end];
-      ways_back_[edge->begin] += onward;
-      visit(edge->piece, ways_[edge->begin] * onward);
-    }
+    for_each_edge_backwards([&](const Edge& edge) {
+      const double onward = scores_.weights[edge.piece] * ways_back_[edge.end];
+      ways_back_[edge.begin] += onward;
+      visit(edge.piece, ways_[edge.begin] * onward);
+    });
     return std::log(probability) - scores_.tilt * static_cast<double>(word.size());
   }
 
@@ -59,16 +60,43 @@ class UnigramLattice {
   /// Smaller products may lose digits, and quotients by them exceed the range of a double.
   static constexpr double kLeast = 1e-200;
 
-  void find_edges(std::span<const UnigramSymbol> word);
+  /// The number of positions whose edges are in memory. A longer word has the edges of each stretch found again when
+  /// they are needed, since there may be dozens for each position.
+  static constexpr std::size_t kStretch = std::size_t{1} << 16;
+  static constexpr std::size_t kNoStretch = std::numeric_limits<std::size_t>::max();
+
+  void begin(std::span<const UnigramSymbol> word);
+  /// Finds the edges that begin in the stretch of kStretch positions from `first` on.
+  void find_edges(std::size_t first);
+  /// Calls visit(edge) for all edges of the word, in the order of `begin`, and of `end` for each.
+  template <class Visit>
+  void for_each_edge(Visit&& visit) {
+    for (std::size_t first = 0; first < word_.size(); first += kStretch) {
+      find_edges(first);
+      for (const Edge& edge : edges_) visit(edge);
+    }
+  }
+  /// The same in reverse order.
+  template <class Visit>
+  void for_each_edge_backwards(Visit&& visit) {
+    for (std::size_t end = word_.size(); end > 0;) {
+      const std::size_t first = (end - 1) / kStretch * kStretch;
+      find_edges(first);
+      for (auto edge = edges_.rbegin(); edge != edges_.rend(); ++edge) visit(*edge);
+      end = first;
+    }
+  }
   /// Computes the sums of products of the paths to each position. Returns false if a sum is not between kLeast and its
   /// inverse.
-  bool forward(std::size_t length);
+  bool forward();
   template <class Visit>
-  double expect_in_logs(std::size_t length, Visit&& visit);
-  void ways_in_logs(std::size_t length);
+  double expect_in_logs(Visit&& visit);
+  void ways_in_logs();
 
   const UnigramScores& scores_;
-  std::vector<Edge> edges_;  // sorted by `begin`
+  std::span<const UnigramSymbol> word_;
+  std::size_t stretch_ = kNoStretch;  // the first position of the edges
+  std::vector<Edge> edges_;           // of one stretch, sorted by `begin`
   std::vector<double> ways_;
   std::vector<double> ways_back_;
   std::vector<Edge> last_;
@@ -77,12 +105,13 @@ class UnigramLattice {
 };
 
 template <class Visit>
-double UnigramLattice::expect_in_logs(std::size_t length, Visit&& visit) {
-  ways_in_logs(length);
-  const double probability = ways_[length];
+double UnigramLattice::expect_in_logs(Visit&& visit) {
+  ways_in_logs();
+  const double probability = ways_[word_.size()];
   if (!std::isfinite(probability)) return probability;
-  for (const Edge& edge : edges_)
+  for_each_edge([&](const Edge& edge) {
     visit(edge.piece, std::exp(ways_[edge.begin] + scores_.scores[edge.piece] + ways_back_[edge.end] - probability));
+  });
   return probability;
 }
 
