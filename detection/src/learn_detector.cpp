@@ -11,6 +11,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/detection/learn_detector.h>
 
 namespace dragoman::detection {
@@ -133,6 +134,7 @@ void learn_detector(const std::vector<LanguageText>& texts, const std::filesyste
                     const LearnDetectorOptions& options, const core::ProgressSink& progress,
                     const std::stop_token& stop) {
   check(texts, options);
+  const core::StopScope scope(stop);
   core::OutputFile file(output, {.partial = core::PartialPolicy::kTemporary, .stop = stop});
   Sampler sampler(texts, stop);
   Random random(options.seed);
@@ -141,11 +143,11 @@ void learn_detector(const std::vector<LanguageText>& texts, const std::filesyste
   double loss = 0;
   std::vector<std::uint32_t> features;
   for (std::uint64_t step = 0; step < options.steps; ++step) {
+    core::check_stop("learning a detector; nothing was written");
     const double left = 1 - static_cast<double>(step) / static_cast<double>(options.steps);
     const Sample sample = sampler.draw(random, features);
     loss += learner.step(sample.writing, sample.index, features, static_cast<float>(options.learning_rate * left));
     if ((step + 1) % kReported != 0 && step + 1 != options.steps) continue;
-    if (stop.stop_requested()) throw Error(ErrorCode::kInterrupted, "learning was stopped; nothing was written");
     core::report(progress, {.stage = "learn",
                             .done = step + 1,
                             .total = options.steps,

@@ -10,6 +10,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/stop_scope.h>
 
 namespace dragoman::detection {
 namespace {
@@ -67,6 +68,7 @@ void Sampler::read(const LanguageText& text, std::uint32_t language, const std::
   for (const auto& file : text.files) {
     core::LineReader lines(file, stop);
     for (std::string line; lines.next(line);) {
+      core::check_stop("reading the texts of a detector; nothing was written");
       std::array<Line, kWritings> words;
       std::string buffer;
       WordReader reader(composed(line, buffer));

@@ -101,7 +101,7 @@ TEST_F(LearnDetector, AStopRequestLeavesNothing) {
   const auto progress = [&](const core::Progress&) { stop.request_stop(); };
   auto longer = small_;
   longer.steps = 1'000'000'000;
-  EXPECT_EQ(code_of([&] { learn_detector(texts_, table_, longer, progress, stop.get_token()); }, "stopped"),
+  EXPECT_EQ(code_of([&] { learn_detector(texts_, table_, longer, progress, stop.get_token()); }, "interrupted while"),
             ErrorCode::kInterrupted);
   EXPECT_FALSE(fs::exists(table_));
 }

@@ -85,7 +85,7 @@ void SentencePool::drop_stopped(SentenceSource& source, HypothesisSink& sink) {
   bool any = false;
   for (const Active& sentence : active_) {
     if (!source.stopped(sentence->state.sentence.id)) continue;
-    sentence->fail(std::make_exception_ptr(core::Error(ErrorCode::kInterrupted, "the sentence was stopped")));
+    sentence->fail(std::make_exception_ptr(core::Error(ErrorCode::kInterrupted, "interrupted while translating")));
     any = true;
   }
   if (any) deliver(sink);

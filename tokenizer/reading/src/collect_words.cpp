@@ -5,7 +5,9 @@
 
 #include <array>
 #include <atomic>
+#include <exception>
 #include <memory>
+#include <mutex>
 
 #include <dragoman/core/error.h>
 
@@ -79,6 +81,28 @@ void count_chunk(Words& words, WordCounts& counts, WordRuns& runs) {
   }
 }
 
+/// The error of the first chunk with one. Chunks are processed in any order, but those before a chunk that fails are
+/// processed to their end. Thread-safe.
+class FirstError {
+ public:
+  /// Keeps the exception that is being handled, unless an earlier line has one.
+  void keep_current(std::uint64_t line) {
+    const std::lock_guard lock(mutex_);
+    if (error_ != nullptr && line_ <= line) return;
+    line_ = line;
+    error_ = std::current_exception();
+  }
+  void rethrow_if_any() const {
+    const std::lock_guard lock(mutex_);
+    if (error_ != nullptr) std::rethrow_exception(error_);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::uint64_t line_ = 0;
+  std::exception_ptr error_;
+};
+
 /// Counts the chunks of files on all threads of an arena.
 class Counting {
  public:
@@ -114,19 +138,34 @@ class Counting {
   void count_count_file(const std::filesystem::path& file) {
     ChunkReader reader({file}, ChunkReader::Unit::kLine, run_stop_.token(), plan_.chunk_bytes);
     const std::string name = file == "-" ? "standard input" : file.string();
-    for_each_chunk(reader, [&](const Chunk& chunk) {
-      CountFileReader words(chunk.text(), {.name = name,
-                                           .first_line = chunk.first_line,
-                                           .whole_lines = source_.whole_lines,
-                                           .counted = occurrences_.load()});
-      count_words(words);
-      core::require(
-          occurrences_.fetch_add(words.occurrences()) <= CountFileReader::kMaxOccurrences - words.occurrences(),
-          core::ErrorCode::kBadInput,
-          "{}: lines from {} on: with them, all counts together reach 2^63, which is too many", name,
-          chunk.first_line + 1);
-    });
+    FirstError error;
+    try {
+      for_each_chunk(reader, [&](const Chunk& chunk) {
+        try {
+          count_lines(chunk, name);
+        } catch (...) {
+          error.keep_current(chunk.first_line);
+          throw;
+        }
+      });
+    } catch (...) {
+      error.rethrow_if_any();
+      throw;
+    }
     bytes_before_ += reader.bytes_read();
+  }
+
+  /// Counts the words of a chunk of a file of counts.
+  void count_lines(const Chunk& chunk, const std::string& name) {
+    CountFileReader words(chunk.text(), {.name = name,
+                                         .first_line = chunk.first_line,
+                                         .whole_lines = source_.whole_lines,
+                                         .counted = occurrences_.load()});
+    count_words(words);
+    core::require(occurrences_.fetch_add(words.occurrences()) <= CountFileReader::kMaxOccurrences - words.occurrences(),
+                  core::ErrorCode::kBadInput,
+                  "{}: lines from {} on: with them, all counts together reach 2^63, which is too many", name,
+                  chunk.first_line + 1);
   }
 
   template <class Words>

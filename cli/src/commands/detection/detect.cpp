@@ -7,6 +7,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/detection/language_detector.h>
 
 namespace dragoman::cli {
@@ -42,13 +43,17 @@ class Detect final : public Command {
   bool prints_lines() const override { return true; }
 
   void run(const Session& session) override {
+    const core::StopScope scope(session.stop);
     const LanguageDetector detector = open();
-    core::OutputFile output(output_, {.stop = session.stop});
+    core::OutputFile output(output_, {.partial = core::PartialPolicy::kTemporary, .stop = session.stop});
     if (list_) {
       for (const std::string& language : detector.languages()) output.write(language + '\n');
     } else {
       core::LineReader lines(input_, session.stop);
-      for (std::string line; lines.next(line);) output.write(describe(detector.detect(line, n_best_)));
+      for (std::string line; lines.next(line);) {
+        core::check_stop("detecting languages");
+        output.write(describe(detector.detect(line, n_best_)));
+      }
     }
     output.commit();
   }

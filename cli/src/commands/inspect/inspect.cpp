@@ -17,6 +17,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
+#include <dragoman/core/stop_scope.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/pipeline/compute_comparison.h>
 #include <dragoman/pipeline/model_verification.h>
@@ -102,6 +103,7 @@ class Inspect final : public Command {
   std::vector<std::string> positional() const override { return {"path"}; }
 
   void run(const Session& session) override {
+    const core::StopScope scope(session.stop);
     const Inspector& inspector = find_inspector(path_);
     check_options(inspector);
     options_.log = session.log;

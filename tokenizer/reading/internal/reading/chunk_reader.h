@@ -47,14 +47,16 @@ class ChunkReader {
         limit_(limit),
         stop_(std::move(stop)),
         utf8_(invalid_utf8),
-        log_(std::move(log)) {}
+        log_(std::move(log)) {
+    if (!inputs_.empty()) name_ = inputs_.front() == "-" ? "standard input" : inputs_.front().string();
+  }
 
   /// Fills the chunk. It stays empty at the end.
   void next(Chunk& chunk);
   std::uint64_t bytes_read() const noexcept { return bytes_read_; }
   /// Returns the number of lines returned so far, for Unit::kLine.
   std::uint64_t lines_read() const noexcept { return lines_read_; }
-  /// Returns the name of the current or last file, for messages.
+  /// Returns the name of the current, last or, before next(), first file, for messages.
   const std::string& name() const noexcept { return name_; }
 
  private:

@@ -48,7 +48,7 @@ class OnePerThread {
     };
     const Lease lease{this, take(make)};
     return body(*lease.object);
-  }
+  }  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): the pool owns the object
   /// Returns all objects. Call it only when no thread uses one.
   const std::vector<std::unique_ptr<T>>& all() const { return free_; }
   std::vector<std::unique_ptr<T>>& all() { return free_; }
