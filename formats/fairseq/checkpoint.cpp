@@ -2,6 +2,9 @@
 
 #include "torch/torch_file.h"
 
+#include <set>
+
+#include <dragoman/core/append_member.h>
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
 
@@ -36,10 +39,15 @@ class SettingsReader {
       if (const PickleRef content = value.at(held); content != nullptr && value.at("_metadata") != nullptr)
         return read(*content, depth + 1);
     Json object = Json::object();
+    std::set<std::string_view> known;
     for (const auto& [key, item] : value.as<PickledDict>()->items)
       if (const auto* name = key->as<std::string>()) {
         charge(name->size() / kLettersOfValue);
-        object[*name] = read(*item, depth + 1);
+        Json read_item = read(*item, depth + 1);
+        if (known.insert(*name).second)
+          core::append_member(object, *name, std::move(read_item));
+        else
+          object[*name] = std::move(read_item);
       }
     return object;
   }

@@ -55,5 +55,18 @@ TEST_F(LimitsTest, PackedFilesCountAsWhatTheyUnfoldTo) {
   EXPECT_THAT(outcome.error, HasSubstr("larger than the 268435456 bytes allowed"));
 }
 
+TEST_F(LimitsTest, ManyKeysOfMetadataAreShownInLinearTime) {
+  constexpr int kKeys = 200'000;  // two megabytes, for which a search among all keys for each took two minutes
+  std::string header = R"({"__metadata__":{)";
+  for (int i = 0; i < kKeys; ++i) header += (i == 0 ? "\"" : ",\"") + std::to_string(i) + R"(":"")";
+  header += "}}";
+  const std::uint64_t size = header.size();
+  std::ofstream(folder_ / "keys.safetensors", std::ios::binary)
+      << std::string_view(reinterpret_cast<const char*>(&size), sizeof size) << header;
+  const Outcome outcome = run_dragoman(folder_.path(), "inspect keys.safetensors --json");
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.output, HasSubstr("\"199999\""));
+}
+
 }  // namespace
 }  // namespace dragoman::testing

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dragoman/core/append_member.h>
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
 
@@ -110,6 +111,18 @@ TEST(Json, DifferencesNameWhatChangedCameAndWent) {
   EXPECT_EQ(differences(before, now),
             "changed was 4 and is now 5; new was absent and is now [1,2]; gone was \"x\" and is now absent");
   EXPECT_EQ(differences(before, before), "");
+}
+
+TEST(Json, ManyMembersAreAppendedAndComparedInLinearTime) {
+  constexpr int kMembers = 200'000;  // with a search among all members for each, this takes minutes
+  Json object = Json::object();
+  for (int i = 0; i < kMembers; ++i) append_member(object, std::to_string(i), i);
+  EXPECT_EQ(object.size(), kMembers);
+  EXPECT_EQ(object["4711"], 4711);
+  EXPECT_EQ(object.begin().key(), "0");
+  Json other = object;
+  other["17"] = "changed";
+  EXPECT_EQ(differences(object, other), "17 was 17 and is now \"changed\"");
 }
 
 TEST(Json, OneLineReplacesWhatIsNotUtf8) {

@@ -183,6 +183,40 @@ std::string many_added_tokens(std::string_view seed, std::size_t size) {
   return json.dump();
 }
 
+/// A piece of letters: a third of the file, as far as pieces may be long.
+std::string long_piece(std::string_view seed, std::size_t size) {
+  Json json = Json::parse(seed);
+  Json& vocabulary = json["model"]["vocab"];
+  const std::size_t known = vocabulary.size();
+  const std::string piece(size / 3, 'a');
+  if (vocabulary.is_array())
+    vocabulary.push_back({piece, -5.0});
+  else
+    vocabulary[piece] = known;
+  return json.dump() + std::string(size - size / 3, ' ');
+}
+
+std::string long_added_token(std::string_view seed, std::size_t size) {
+  Json json = Json::parse(seed);
+  json["added_tokens"].push_back({{"id", json["model"]["vocab"].size()},
+                                  {"content", std::string(size / 3, 'a')},
+                                  {"single_word", false},
+                                  {"lstrip", false},
+                                  {"rstrip", false},
+                                  {"normalized", false},
+                                  {"special", false}});
+  return json.dump() + std::string(size - size / 3, ' ');
+}
+
+/// Pieces of up to a thousand letters, each of which is looked for at every place of a text.
+std::string long_pieces(std::string_view seed, std::size_t size) {
+  Json json = Json::parse(seed);
+  for (std::size_t length = 100; length <= 1000; length += 100)
+    json["model"]["vocab"].push_back({std::string(length, 'a'), -5.0});
+  const std::string text = json.dump();
+  return text + std::string(size - std::min(size, text.size()), ' ');
+}
+
 /// A template that names a token again and again, which stands for as many ids.
 std::string long_template(std::string_view seed, std::size_t size) {
   Json json = Json::parse(seed);
@@ -299,9 +333,14 @@ constexpr auto kGrowths = std::to_array<FormatGrowth>({
     {"peft", "many alphas", "patterns", many_alphas},
     {"peft", "many modules", "patterns", many_modules},
     {"tokenizer_json", "many pieces", "plain.json", many_pieces},
+    {"tokenizer_json", "a long piece", "plain.json", long_piece},
+    {"tokenizer_json", "a long added token", "plain.json", long_added_token},
     {"tokenizer_json", "many added tokens", "plain.json", many_added_tokens},
     {"composed", "many pieces", "unigram", many_pieces},
     {"composed", "many added tokens", "unigram", many_added_tokens},
+    {"composed", "a long piece", "unigram", long_piece},
+    {"composed", "long pieces", "unigram", long_pieces},
+    {"composed", "a long added token", "unigram", long_added_token},
     {"composed", "a long template", "unigram", long_template},
     {"tokenizer_formats", "many pieces", "sentencepiece", many_sentencepieces},
     {"http_request", "many requests", "get", many_requests},

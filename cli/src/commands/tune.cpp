@@ -15,6 +15,7 @@
 #include <dragoman/decoding/model_defaults.h>
 #include <dragoman/evaluation/bleu.h>
 #include <dragoman/evaluation/chrf.h>
+#include <dragoman/formats/finite_weights.h>
 #include <dragoman/formats/model_folder.h>
 #include <dragoman/pipeline/translator.h>
 #include <dragoman/plugins/load_model.h>
@@ -86,6 +87,9 @@ class Tune final : public Command {
     }
     plugins::Host host(model_options_.host());
     const formats::FolderState state(model_);
+    // A new folder certifies its weights, even if --allow-non-finite uses them. Before the searches, which take long.
+    if (!output_.empty())
+      formats::require_finite_weights(std::filesystem::path(model_) / formats::ModelFiles::kWeights);
     const core::Json defaults = formats::load_model_config(model_).decoding;
     pipeline::Translator translator(
         pipeline::Model(model_, host, model_options_.read(host, session.log), session.stop));
@@ -93,8 +97,13 @@ class Tune final : public Command {
     const auto translate = [&](const decoding::DecodingOptions& search) {
       core::report(session.progress,
                    {.stage = "tune", .done = tried_++, .total = trials(config), .unit = "searches", .figures = {}});
-      return translator.translate(sources_,
-                                  {.plan = std::make_shared<const decoding::SearchPlan>(search), .stop = session.stop});
+      try {
+        return translator.translate(
+            sources_, {.plan = std::make_shared<const decoding::SearchPlan>(search), .stop = session.stop});
+      } catch (const core::Error& error) {
+        if (error.code() != core::ErrorCode::kInterrupted) throw;
+        core::fail(error.code(), "interrupted in search {} of {}; nothing was written", tried_, trials(config));
+      }
     };
     const evaluation::Bleu bleu;
     const evaluation::Chrf chrf;

@@ -1,5 +1,6 @@
 #include "dragoman/core/json.h"
 
+#include "dragoman/core/append_member.h"
 #include "dragoman/core/error.h"
 #include "dragoman/core/file.h"
 #include "dragoman/core/quote.h"
@@ -8,6 +9,9 @@
 #include "tree_builder.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
 
 namespace dragoman::core {
 namespace {
@@ -155,6 +159,13 @@ std::string shown(const Json& value) {
   return value.is_null() ? std::string("absent") : printable(one_line(value), kLongest);
 }
 
+/// An index of an object, whose own search looks at all members.
+std::map<std::string_view, const Json*> members_by_key(const Json& object) {
+  std::map<std::string_view, const Json*> members;
+  for (const auto& [key, value] : object.items()) members.emplace(key, &value);
+  return members;
+}
+
 }  // namespace
 
 std::string syntax_problem(const nlohmann::json::exception& error) {
@@ -197,6 +208,11 @@ std::string one_line(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+void append_member(Json& object, std::string key, Json value) {
+  using Members = std::vector<std::pair<const std::string, Json>>;
+  static_cast<Members&>(object.get_ref<Json::object_t&>()).emplace_back(std::move(key), std::move(value));
+}
+
 std::string differences(const Json& before, const Json& now) {
   constexpr std::size_t kLongestKey = 80;
   constexpr std::size_t kMaxShown = 5;
@@ -207,12 +223,15 @@ std::string differences(const Json& before, const Json& now) {
     text += fmt::format("{}{} was {} and is now {}", text.empty() ? "" : "; ", printable(key, kLongestKey),
                         shown(old_value), shown(new_value));
   };
+  const auto before_by_key = members_by_key(before);
+  const auto now_by_key = members_by_key(now);
   for (const auto& [key, value] : now.items()) {
-    const Json old_value = before.contains(key) ? before[key] : Json();
+    const auto found = before_by_key.find(key);
+    const Json old_value = found == before_by_key.end() ? Json() : *found->second;
     if (old_value != value) add(key, old_value, value);
   }
   for (const auto& [key, value] : before.items())
-    if (!now.contains(key)) add(key, value, Json());
+    if (!now_by_key.contains(key)) add(key, value, Json());
   return count <= kMaxShown ? text : fmt::format("{}; and {} more", text, count - kMaxShown);
 }
 

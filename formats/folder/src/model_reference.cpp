@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <dragoman/core/append_member.h>
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/fingerprint.h>
@@ -123,7 +124,8 @@ ModelReference load_model_reference(const std::filesystem::path& folder, const n
 
 std::string to_text(const ModelReference& reference) {
   Json weights = Json::object();
-  for (const auto& [name, fingerprint] : reference.weights) weights[name] = fmt::format("{:016x}", fingerprint);
+  for (const auto& [name, fingerprint] : reference.weights)
+    core::append_member(weights, name, fmt::format("{:016x}", fingerprint));
   std::string text = fmt::format("{{\"format_version\": {},\n\"weights\": {},\n\"sentences\": [",
                                  ModelReference::kFormatVersion, weights.dump(0));
   const char* separator = "\n";

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <dragoman/core/error.h>
+#include <dragoman/core/quote.h>
 #include <dragoman/core/stop_scope.h>
 
 namespace dragoman::tokenizer {
@@ -15,6 +17,10 @@ struct Trie::Range {
 
 Trie::Trie(std::vector<Entry> entries) {
   if (entries.empty()) return;
+  for (const auto& [key, value] : entries)
+    core::require(key.size() <= kLongestKey, core::ErrorCode::kUnsupported,
+                  "the piece {} has {} bytes, and a piece that is looked for in texts has at most {}",
+                  core::Quoted{key}, key.size(), kLongestKey);
   core::StopCheck check("opening a tokenizer");
   std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
     check(5);

@@ -1,5 +1,6 @@
 #include "cutting.h"
 
+#include "base/find_text.h"
 #include "composed/character_kinds.h"
 #include "normalizing/growth.h"
 #include "normalizing/rewriter.h"
@@ -42,9 +43,10 @@ void add_rest(Stretches& out, std::size_t size) {
   if (before < size) out.push_back({before, size, false});
 }
 
-void find_text(std::string_view text, std::string_view part, Stretches& out) {
+void find_occurrences(std::string_view text, std::string_view part, Stretches& out) {
   if (!text.empty())
-    for (std::size_t at = part.find(text); at != std::string_view::npos; at = part.find(text, at + text.size()))
+    for (std::size_t at = find_text(part, text); at != std::string_view::npos;
+         at = find_text(part, text, at + text.size()))
       add_match(out, at, at + text.size());
   add_rest(out, part.size());
 }
@@ -224,7 +226,8 @@ void split_at(const PreTokenizerStep& step, const std::optional<Matcher>& matche
   };
   switch (step.kind) {
     case CutKind::kSplitText:
-      return split(step.behavior, [&](std::string_view part, Stretches& out) { find_text(step.text, part, out); });
+      return split(step.behavior,
+                   [&](std::string_view part, Stretches& out) { find_occurrences(step.text, part, out); });
     case CutKind::kSplitWhitespace:
       return split(SplitBehavior::kRemoved,
                    [](std::string_view part, Stretches& out) { find_characters(part, out, core::is_white_space); });
@@ -262,7 +265,7 @@ void TextCutter::cut(CutText& text, SearchWork& work) const {
       write_metaspaces(step, text);
       if (step.split)
         split_parts(text, SplitBehavior::kMergedWithNext, false,
-                    [&mark = step.text](std::string_view part, Stretches& out) { find_text(mark, part, out); });
+                    [&mark = step.text](std::string_view part, Stretches& out) { find_occurrences(mark, part, out); });
     } else if (step.kind == CutKind::kByteAlphabet) {
       write_byte_alphabet(text);
     } else if (step.kind == CutKind::kPrefixSpace) {

@@ -1,5 +1,6 @@
 #include "text_decoder.h"
 
+#include "base/find_text.h"
 #include "normalizing/growth.h"
 
 #include <algorithm>
@@ -24,11 +25,11 @@ void require_room(std::size_t size, std::size_t limit) {
 
 /// The result has at most `limit` bytes, because a step may write much more than it reads.
 void replace_all(std::string& text, std::string_view pattern, std::string_view content, std::size_t limit) {
-  std::size_t at = pattern.empty() ? std::string::npos : text.find(pattern);
+  std::size_t at = pattern.empty() ? std::string::npos : find_text(text, pattern);
   if (at == std::string::npos) return;
   std::string result;
   std::size_t kept = 0;
-  for (; at != std::string::npos; at = text.find(pattern, kept)) {
+  for (; at != std::string::npos; at = find_text(text, pattern, kept)) {
     require_room(result.size() + (at - kept) + content.size(), limit);
     result.append(text, kept, at - kept).append(content);
     kept = at + pattern.size();

@@ -1,5 +1,6 @@
 #include "decoding/bpe_decoder.h"
 
+#include "base/find_text.h"
 #include "definition/escapes.h"
 
 #include <algorithm>
@@ -17,8 +18,8 @@ constexpr std::size_t kMaxGrowth = 64;
 std::string replace_all(const std::string& text, const Replacement& replacement, std::size_t limit) {
   std::string result;
   std::size_t begin = 0;
-  for (std::size_t match = text.find(replacement.pattern); match != std::string::npos;
-       match = text.find(replacement.pattern, begin)) {
+  for (std::size_t match = find_text(text, replacement.pattern); match != std::string::npos;
+       match = find_text(text, replacement.pattern, begin)) {
     result.append(text, begin, match - begin).append(replacement.content);
     core::require(result.size() <= limit, core::ErrorCode::kBadInput,
                   "the decoder of this tokenizer makes a piece more than {} times as long; correct its Replace steps",

@@ -9,6 +9,7 @@
 #include "formats/youtokentome.h"
 #include "json/tokenizer_json.h"
 #include "piece_counts.h"
+#include "rank_tokenizer.h"
 #include "sentencepiece/in_steps.h"
 #include "sentencepiece/sentencepiece_files.h"
 
@@ -19,6 +20,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/named_file.h>
+#include <dragoman/core/option_error.h>
 #include <dragoman/core/options.h>
 #include <dragoman/core/publish_together.h>
 #include <dragoman/core/utf8.h>
@@ -108,8 +110,6 @@ void check_cuts(const BpeDefinition& definition, FileKind kind) {
 
 constexpr std::pair<WordPattern, std::string_view> kPatterns[] = {
     {WordPattern::kGpt2, "gpt2"}, {WordPattern::kCl100k, "cl100k"}, {WordPattern::kCl100kVariant, "cl100k-earlier"}};
-
-constexpr std::string_view kO200kName = "o200k";
 
 /// Reads the options of a kind that configure its file if there is only one file.
 ReadOptions read_own_options(FileKind kind, core::OptionReader& own) {
@@ -216,33 +216,8 @@ std::unique_ptr<Tokenizer> open_tokenizer_json(const std::filesystem::path& path
   return std::make_unique<ComposedTokenizer>(std::get<ComposedDefinition>(std::move(definition)), path.string());
 }
 
-/// Returns the expression for a rank file, or an empty string if the words have a named pattern.
-std::string expression_of_ranks(std::string_view content, const ReadOptions& options) {
-  constexpr auto kTokensOfO200k = 199'998;
-  if (!options.expression.empty() || options.pattern) return options.expression;
-  const auto tokens = std::ranges::count(content, '\n') + (content.ends_with('\n') ? 0 : 1);
-  return tokens == kTokensOfO200k ? word_expression(kO200kName) : std::string();
-}
-
-std::unique_ptr<Tokenizer> open_ranks(const std::filesystem::path& path, const std::string& content,
-                                      const ReadOptions& options, const std::string& expression) {
-  BpeDefinition ranks = read_tiktoken(content, path.string(), options);
-  ranks.text = CharacterText();
-  ComposedDefinition definition;
-  definition.pieces = ranks.pieces;
-  definition.listed.assign(ranks.pieces.size(), true);
-  definition.pre_tokenizer = {{.kind = PreTokenizerStep::Kind::kSplitPattern,
-                               .text = expression,
-                               .behavior = SplitBehavior::kRemoved,
-                               .invert = true},
-                              {.kind = PreTokenizerStep::Kind::kByteAlphabet}};
-  definition.model = MergesOfWords{std::move(ranks)};
-  definition.decoder = {{.kind = DecoderStep::Kind::kByteLevel}};
-  return std::make_unique<ComposedTokenizer>(std::move(definition), path.string());
-}
-
-std::unique_ptr<Tokenizer> open_content(const std::filesystem::path& path, const std::string& content,
-                                        const ReadOptions& options) {
+std::unique_ptr<Tokenizer> open_kind(const std::filesystem::path& path, const std::string& content,
+                                     const ReadOptions& options) {
   const FileKind kind = kind_of(path, content, options);
   if (kind == FileKind::kTokenizerJson) return open_tokenizer_json(path, content, options.log);
   if (kind == FileKind::kTiktoken)
@@ -253,6 +228,18 @@ std::unique_ptr<Tokenizer> open_content(const std::filesystem::path& path, const
     return open_sentencepiece(content, path.string(), options.listed, vocabulary ? &*vocabulary : nullptr);
   }
   return std::make_unique<BpeTokenizer>(description_of(kind).read(path, content, options), path.string());
+}
+
+/// Parts of a tokenizer do not know the file that they are from.
+std::unique_ptr<Tokenizer> open_content(const std::filesystem::path& path, const std::string& content,
+                                        const ReadOptions& options) {
+  try {
+    return open_kind(path, content, options);
+  } catch (const core::Error& error) {
+    const std::string_view message = error.what();
+    if (message.find(path.string()) != std::string_view::npos || error.code() == ErrorCode::kInterrupted) throw;
+    core::fail_again(error, fmt::format("{}: {}", path.string(), message));
+  }
 }
 
 }  // namespace

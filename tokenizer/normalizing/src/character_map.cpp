@@ -1,5 +1,7 @@
 #include "normalizing/character_map.h"
 
+#include <algorithm>
+
 #include <dragoman/core/error.h>
 #include <dragoman/core/utf8.h>
 
@@ -74,8 +76,10 @@ void CharacterMap::check_units(const std::string& name) const {
 /// Visits the rules for the prefixes of a text, from the shortest, until visit() returns false.
 template <class Visit>
 void CharacterMap::for_each_rule(std::string_view text, Visit&& visit) const noexcept {
+  // The units of a hostile file may lead in a circle.
+  constexpr std::size_t kLongestSource = 1024;
   std::size_t children = children_of(0, units_[0]);
-  for (std::size_t i = 0; i < text.size(); ++i) {
+  for (std::size_t i = 0; i < std::min(text.size(), kLongestSource); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
     const std::size_t node = children ^ byte;
     if ((units_[node] & kLabel) != byte) return;

@@ -1,5 +1,6 @@
 #include "normalizing/normalizer.h"
 
+#include "base/find_text.h"
 #include "normalizing/grapheme_clusters.h"
 #include "normalizing/growth.h"
 #include "normalizing/rewriter.h"
@@ -49,11 +50,11 @@ AlignedText prepend(const std::string& content, AlignedText in, std::size_t limi
 }
 
 AlignedText replace(const NormalizerStep& step, AlignedText in, std::size_t limit) {
-  std::size_t match = in.text.find(step.pattern);
+  std::size_t match = find_text(in.text, step.pattern);
   if (match == std::string::npos) return in;
   Rewriter out(in, limit);
   std::size_t begin = 0;
-  for (; match != std::string::npos; match = in.text.find(step.pattern, begin)) {
+  for (; match != std::string::npos; match = find_text(in.text, step.pattern, begin)) {
     out.keep(begin, match);
     out.put(step.content, match, match + step.pattern.size() - 1);
     begin = match + step.pattern.size();
@@ -88,10 +89,11 @@ AlignedText trim_end(const std::string& pattern, AlignedText in, std::size_t lim
 }
 
 AlignedText squeeze(const std::string& pattern, AlignedText in, std::size_t limit) {
-  if (in.text.find(pattern + pattern) == std::string::npos) return in;
+  if (find_text(in.text, pattern + pattern) == std::string::npos) return in;
   Rewriter out(in, limit);
   std::size_t begin = 0;
-  for (std::size_t match = in.text.find(pattern); match != std::string::npos; match = in.text.find(pattern, begin)) {
+  for (std::size_t match = find_text(in.text, pattern); match != std::string::npos;
+       match = find_text(in.text, pattern, begin)) {
     out.keep(begin, match + pattern.size());
     begin = repetitions_end(in.text, match, pattern);
   }

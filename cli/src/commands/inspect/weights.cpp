@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <dragoman/core/append_member.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/formats/safetensors.h>
@@ -59,7 +60,7 @@ Report describe_weights(const std::filesystem::path& path, const InspectOptions&
   core::Json metadata = core::Json::object();
   for (const auto& [key, value] : file.metadata()) {
     report.add_row("metadata", fmt::format("{} = {}", key, value));
-    metadata[key] = value;
+    core::append_member(metadata, key, value);
   }
   report.add_value("metadata", std::move(metadata));
   if (options.tensors) {

@@ -11,6 +11,8 @@ namespace dragoman::tokenizer {
 /// Finds the longest byte string of a set that is a prefix of a text. Nodes are stored in level order, so the children
 /// of a node are neighbours and a node takes nine bytes. Construction is linear in the bytes of the keys, whatever
 /// these are.
+///
+/// A key has at most kLongestKey bytes, so looking for keys at every place of a text takes linear time.
 class Trie {
  public:
   using Entry = std::pair<std::string_view, std::int32_t>;
@@ -19,8 +21,11 @@ class Trie {
     std::size_t length = 0;
   };
 
+  static constexpr std::size_t kLongestKey = 1024;
+
   Trie() = default;
-  /// Keys must be unique and not empty, values must not be negative. The keys need not outlive the call.
+  /// Keys must be unique and not empty, values must not be negative. The keys need not outlive the call. Throws
+  /// Error{kUnsupported} for a longer key.
   explicit Trie(std::vector<Entry> entries);
 
   bool empty() const noexcept { return values_.empty(); }

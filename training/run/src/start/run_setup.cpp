@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include <dragoman/core/append_member.h>
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/json.h>
@@ -254,9 +255,10 @@ bool validates_alike(const Json& before, const Json& now) {
   const auto what_matters = [](const Json& keys, const Json& data) {
     Json kept = Json::object();
     for (const auto& [key, value] : keys.items())
-      if (key.starts_with("model.") || key.starts_with("validation.") || key.starts_with("data.")) kept[key] = value;
+      if (key.starts_with("model.") || key.starts_with("validation.") || key.starts_with("data."))
+        core::append_member(kept, key, value);
     for (const auto& [key, value] : data.items())
-      if (key != "train") kept["content of " + key] = value;
+      if (key != "train") core::append_member(kept, "content of " + key, value);
     return kept;
   };
   return core::differences(what_matters(with_later_keys(before, now), before["data"]),
