@@ -314,13 +314,18 @@ struct OutputFile::Impl {
 
 namespace {
 
+[[noreturn]] void fail_for_what_is_in_the_way(const fs::path& path) {
+  fail(ErrorCode::kIo,
+       "{}: is in the way: it is a link, a pipe or a device, and this file of the program's own is not written through "
+       "it; remove it",
+       path.string());
+}
+
 /// publish() renames, so a link that takes this path afterwards is replaced and never followed.
 void require_nothing_to_follow(const fs::path& path) {
   struct stat status {};
-  require(::lstat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode), ErrorCode::kIo,
-          "{}: is in the way: it is a link, a pipe or a device, and this file of the program's own is not written "
-          "through it; remove it",
-          path.string());
+  if (::lstat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) return;
+  fail_for_what_is_in_the_way(path);
 }
 
 }  // namespace
@@ -393,7 +398,11 @@ const std::string& OutputFile::partial_name() const noexcept {
 
 void write_file(const fs::path& path, std::string_view content) {
   require_nothing_to_follow(path);
-  write_named_file(path, content);
+  OutputFile file(path, {.partial = PartialPolicy::kTemporary});
+  // A link may have been put there in the meantime, and its target is what would be replaced.
+  if (file.partial_name() != path.string() + std::string(kPartialSuffix)) fail_for_what_is_in_the_way(path);
+  file.write(content);
+  file.commit();
 }
 
 void write_named_file(const fs::path& path, std::string_view content) {
