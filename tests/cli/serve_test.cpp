@@ -2,6 +2,12 @@
 #include "../server/http/raw_client.h"
 #include "program.h"
 
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 namespace dragoman::testing {
@@ -70,6 +76,56 @@ TEST_F(ServeTest, TranslatesUntilItIsTerminated) {
   EXPECT_EQ(server.wait(), 0) << server.error();
   EXPECT_THAT(server.error(), HasSubstr("\"route\":\"/translate\",\"status\":200"));
   EXPECT_EQ(server.error().find("Kinder"), std::string::npos) << "texts are not logged";
+}
+
+/// docs/concepts/security.md: unless the operator passes another address, nobody else can connect.
+TEST_F(ServeTest, ListensAtTheLoopbackAddress) {
+  const ServerProcess server(folder_.path(), {"--model", model_});
+  std::ifstream sockets("/proc/" + std::to_string(server.pid()) + "/net/tcp");
+  const std::string port = fmt::format("{:04X}", server.port);
+  std::vector<std::string> addresses;
+  for (std::string line; std::getline(sockets, line);) {
+    std::istringstream words(line);
+    std::string number, local, remote, state;
+    words >> number >> local >> remote >> state;
+    if (state == "0A" && local.ends_with(":" + port)) addresses.push_back(local);
+  }
+  EXPECT_THAT(addresses, ::testing::ElementsAre("0100007F:" + port)) << "127.0.0.1, as the kernel shows it";
+  EXPECT_THAT(file_content("/proc/" + std::to_string(server.pid()) + "/net/tcp6"),
+              ::testing::Not(HasSubstr("00000000000000000000000000000000:" + port)));
+}
+
+/// Neither answers nor errors show where models, keys or the program are.
+TEST_F(ServeTest, AnswersNameNoFiles) {
+  std::filesystem::copy(source_folder() / "examples/multi30k/model", folder_ / "hidden-model");
+  std::ofstream(folder_ / "hidden-server.yml") << "model: {de-en: " << (folder_ / "hidden-model").string() << "}\n";
+  ServerProcess server(folder_.path(), {"--config", folder_ / "hidden-server.yml", "--admin-token", "t"});
+  const auto expect_none = [&](const std::string& answer, const std::string& request) {
+    for (const std::string& place : {std::string("hidden-"), folder_.path().string(), std::string("model.safetensors"),
+                                     source_folder().string(), std::string("/proc/")})
+      EXPECT_EQ(answer.find(place), std::string::npos) << request << ": " << answer.substr(0, 500);
+  };
+  for (const std::string path : {"/", "/languages", "/frontend/settings", "/health", "/spec", "/metrics", "/v1/models",
+                                 "/v1/languages", "/v2/languages", "/v2/usage", "/openapi.json", "/missing",
+                                 "/../../etc/passwd", "/translate", "/download_file/x"}) {
+    RawClient client(server.port);
+    client.send("GET " + path + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    const RawAnswer answer = client.answer();
+    expect_none(answer.body, path);
+    for (const auto& [name, value] : answer.fields) expect_none(value, fmt::format("{} {}", path, name));
+  }
+  for (const std::string path : {"/translate", "/v1/translate", "/v2/translate", "/detect", "/suggest", "/nothing"})
+    for (const std::string& body : {std::string(kRequest), std::string("{"), std::string("{}"),
+                                    std::string(R"({"q": 1, "source": "xx", "target": "yy"})"),
+                                    std::string(R"({"texts": ["a"], "source": "de", "target": "en", "model": "x"})"),
+                                    std::string(R"({"text": ["a"], "target_lang": "XX"})")})
+      expect_none(ask(server.port, path, body).body, fmt::format("{} {}", path, body));
+  // The message of a reload that fails names the file, to the operator alone.
+  std::filesystem::remove_all(folder_ / "hidden-model");
+  const RawAnswer failed = ask(server.port, "/admin/reload", "", "Authorization: Bearer t\r\n");
+  EXPECT_EQ(failed.status, 500);
+  expect_none(failed.body, "/admin/reload");
+  EXPECT_THAT(server.error(), HasSubstr("hidden-model"));
 }
 
 /// A request whose body is still arriving is finished; a second signal ends the server at once.

@@ -14,6 +14,9 @@
 
 namespace dragoman::faults {
 
+/// How much slower than undisturbed a program may be, beyond the time that anything may take.
+inline constexpr double kSlowness = 5;
+
 /// What must hold after a fault, beyond what always must: see judge().
 struct Expectation {
   bool may_succeed = true;    ///< the same status and results as when undisturbed are right

@@ -50,16 +50,16 @@ std::string as_jsonl(const std::string& text) {
   return lines;
 }
 
-/// A training run of a second: eight updates, two validations, checkpoints, an average.
+/// A training run of a second: 24 updates, two validations, checkpoints, an average.
 constexpr std::string_view kTraining = R"(output: out/run
 model: {{type: transformer, d_model: 16, heads: 2, feed_forward: 32, encoder_layers: 1, decoder_layers: 1}}
 data:
   train: {{source: {0}/text.de, target: {0}/text.en}}
   validation: {{source: {0}/few.de, target: {0}/few.en}}
   tokenizer: {0}/tokenizer.json
-training: {{updates: 8, report_every: 2, batch_tokens: 256, ema_decay: 0.5, schedule: {{type: constant, learning_rate: 0.01, warmup: 2}}}}
-validation: {{every: 4, metrics: [chrf], metric: loss, samples: 1}}
-checkpoint: {{every: 2, keep: 2, average: 2}}
+training: {{updates: 24, report_every: 6, batch_tokens: 256, ema_decay: 0.5, schedule: {{type: constant, learning_rate: 0.01, warmup: 2}}}}
+validation: {{every: 12, metrics: [chrf], metric: loss, samples: 1}}
+checkpoint: {{every: 6, keep: 2, average: 2}}
 threads: 2
 )";
 
@@ -123,20 +123,24 @@ struct Undisturbed {
   std::uint64_t allocations = 0;
 };
 
-Undisturbed run_undisturbed(const Equipment& equipment, const Scenario& scenario, bool with_hooks) {
+/// What watches an undisturbed run. Both make it slower, and take processor time.
+enum class Watch : std::uint8_t { kNothing, kSupervisor, kHooks };
+
+Undisturbed run_undisturbed(const Equipment& equipment, const Scenario& scenario, Watch watch) {
   const fs::path folder = equipment.scratch / ("measure-" + scenario.name);
   make_workplace(equipment, scenario, folder);
   RunPlan plan = plan_of(equipment, scenario, folder);
   plan.seconds = 120;
+  plan.notes_beginning = true;
   const fs::path count = folder / "allocations";
-  if (with_hooks) {
+  if (watch == Watch::kHooks) {
     plan.environment.push_back("LD_PRELOAD=" + equipment.hooks);
     plan.environment.push_back("DRAGOMAN_FAULT_ALLOCATIONS=" + count.string());
   } else {
-    plan.supervised = equipment.supervision;
+    plan.supervised = watch == Watch::kSupervisor;
   }
   Undisturbed result{.outcome = run(plan), .results = read_tree(folder / "out")};
-  if (with_hooks && fs::exists(count)) result.allocations = std::stoull("0" + read_bytes(count));
+  if (watch == Watch::kHooks && fs::exists(count)) result.allocations = std::stoull("0" + read_bytes(count));
   fs::remove_all(folder);
   return result;
 }
@@ -185,7 +189,7 @@ void make_fixtures(const Equipment& equipment) {
   must(equipment, {"translate", "--model", "run/best", "--input", "text.de", "--beam-size", "2", "--n-best", "2",
                    "--format", "jsonl", "--output", "lists.jsonl"});
   write_bytes(folder / "few-lists.jsonl", first_lines(folder / "lists.jsonl", 40));  // for pipes that are slow
-  must(equipment, {"train", "--config", "train.yml", "--set", "output=interrupted/run", "--set", "training.updates=4"});
+  must(equipment, {"train", "--config", "train.yml", "--set", "output=interrupted/run", "--set", "training.updates=6"});
 }
 
 void make_workplace(const Equipment& equipment, const Scenario& scenario, const fs::path& folder) {
@@ -217,8 +221,11 @@ RunPlan plan_of(const Equipment& equipment, const Scenario& scenario, const fs::
 }
 
 Profile measure(const Equipment& equipment, const Scenario& scenario) {
-  const Undisturbed first = run_undisturbed(equipment, scenario, false);
-  const Undisturbed second = run_undisturbed(equipment, scenario, !equipment.hooks.empty());
+  const Undisturbed first =
+      run_undisturbed(equipment, scenario, equipment.supervision ? Watch::kSupervisor : Watch::kNothing);
+  const Undisturbed second =
+      run_undisturbed(equipment, scenario, equipment.hooks.empty() ? Watch::kNothing : Watch::kHooks);
+  const Outcome bare = run_undisturbed(equipment, scenario, Watch::kNothing).outcome;
   const std::string changed = difference(first.results, second.results, scenario.changeable);
   if (!first.outcome.ended || first.outcome.signal != 0 || !second.outcome.ended)
     throw std::runtime_error(scenario.name + ": does not end properly when nothing is wrong: " + first.outcome.error);
@@ -234,7 +241,9 @@ Profile measure(const Equipment& equipment, const Scenario& scenario) {
           .calls = first.outcome.calls,
           .allocations = second.allocations,
           .peak_address_space = first.outcome.peak_address_space,
-          .seconds = first.outcome.seconds};
+          .seconds = first.outcome.seconds,
+          .processor_seconds = bare.processor_seconds,
+          .began_after = bare.began_after};
 }
 
 }  // namespace dragoman::faults

@@ -223,6 +223,7 @@ int run_harness(const Options& options) {
   Report report(options.harness, options.seed, trials.size());
   try_all(options, equipment, trials, report);
   report.print_table(kinds, scenarios);
+  report.print_signals(scenarios);
   return report.failed() == 0 ? 0 : 1;
 }
 

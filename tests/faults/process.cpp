@@ -1,5 +1,7 @@
 #include "process.h"
 
+#include "clocks.h"
+
 #include <linux/capability.h>
 #include <linux/securebits.h>
 #include <sys/prctl.h>
@@ -14,12 +16,11 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -239,33 +240,9 @@ int receive_listener(int socket) {
   return listener;
 }
 
-/// For how many seconds a thread was ready to run but did not.
-double thread_wait(const std::filesystem::path& task) {
-  constexpr double kNanosecond = 1e-9;
-  double running = 0;
-  double waiting = 0;
-  std::ifstream(task / "schedstat") >> running >> waiting;
-  return waiting * kNanosecond;
-}
-
-/// The wait of that thread of the process that waited longest.
-double processor_wait(pid_t process) {
-  double longest = 0;
-  std::error_code ended;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task", ended))
-    longest = std::max(longest, thread_wait(task.path()));
-  return longest;
-}
-
-/// For how many seconds so far other machines had the processors of this one, if it is a virtual machine; of a
-/// processor, on average.
-double stolen_seconds() {
-  std::ifstream file("/proc/stat");
-  std::string name;
-  std::array<double, 8> ticks{};  // user, nice, system, idle, iowait, irq, softirq, steal
-  file >> name;
-  for (double& value : ticks) file >> value;
-  return ticks.back() / static_cast<double>(::sysconf(_SC_CLK_TCK) * ::sysconf(_SC_NPROCESSORS_ONLN));
+double seconds_of(const timeval& time) {
+  constexpr double kMicrosecond = 1e-6;
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * kMicrosecond;
 }
 
 /// A running program.
@@ -328,6 +305,8 @@ class Process {
     const int listener = receive_listener(ours.get());
     if (listener < 0) throw std::runtime_error("the program could not be put under supervision");
     supervisor_ = std::make_unique<CallSupervisor>(listener, process_, plan_.call_fault);
+    const std::uint64_t call = plan_.signals_begin.calls;  // at which the signal comes: it is slow itself
+    if (call > 0) supervisor_->slow_down(call, plan_.slowness_after_signal);
   }
 
   /// Whether its time is over. What it or this thread, which answers its system calls, waited for a processor on a busy
@@ -347,7 +326,7 @@ class Process {
     ::kill(-process_, SIGKILL);
   }
 
-  /// Waits for whatever comes next, a hundredth of a second at most.
+  /// Waits for whatever comes next: a hundredth of a second at most, and a fraction of a millisecond before a signal.
   void serve_once() {
     std::array<pollfd, 5> events{};
     events[0] = {handle_.get(), POLLIN, 0};
@@ -355,8 +334,9 @@ class Process {
     events[2] = {wants_to_read(output_) ? output_.ours.get() : -1, POLLIN, 0};
     events[3] = {error_.ours.get(), POLLIN, 0};
     events[4] = {supervisor_ ? supervisor_->descriptor() : -1, POLLIN, 0};
-    constexpr int kMilliseconds = 10;
-    if (::poll(events.data(), events.size(), kMilliseconds) <= 0) return;
+    if (supervisor_) supervisor_->release_slowed();
+    const timespec patience{.tv_sec = 0, .tv_nsec = is_watched() ? 200'000 : 10'000'000};
+    if (::ppoll(events.data(), events.size(), &patience, nullptr) <= 0) return;
     if ((events[4].revents & POLLIN) != 0) supervisor_->serve();
     if (events[4].revents != 0 && (events[4].revents & POLLIN) == 0) gone_ = true;
     if (events[1].revents != 0) feed();
@@ -407,18 +387,45 @@ class Process {
     }
   }
 
+  /// Whether something short must not be missed.
+  bool is_watched() const {
+    return next_signal_ < plan_.signals.size() || (plan_.notes_beginning && !began_ && !supervisor_);
+  }
+
+  /// Whether the moment has come from which the signals count.
+  bool moment_has_come(double now) {
+    if (moment_) return true;
+    const Moment& moment = plan_.signals_begin;
+    if (moment.calls > 0 && supervisor_ && supervisor_->count() < moment.calls && now < moment.at_the_latest)
+      return false;
+    if (!began_ && moment.of_command && blocks_terminate(process_)) began_ = processor_seconds(process_);
+    const double from = moment.of_command ? began_.value_or(std::numeric_limits<double>::infinity()) : 0;
+    const bool is_early = processor_seconds(process_) < from + moment.processor_seconds;
+    if (moment.calls == 0 && is_early && now < moment.at_the_latest) return false;
+    moment_ = now;
+    return true;
+  }
+
   void send_due_signals() {
     const double now = seconds_since_start();
-    while (next_signal_ < plan_.signals.size() && plan_.signals[next_signal_].after_seconds <= now) {
+    if (next_signal_ >= plan_.signals.size() || !moment_has_come(now)) return;
+    while (next_signal_ < plan_.signals.size() && *moment_ + plan_.signals[next_signal_].after_seconds <= now) {
       if (next_signal_ == 0 && plan_.seconds_after_signal) end_ = std::min(end_, now + *plan_.seconds_after_signal);
+      outcome_.signalled = true;
+      if (supervisor_) supervisor_->slow_down(0, plan_.slowness_after_signal);
       ::kill(process_, plan_.signals[next_signal_++].number);
     }
   }
 
   void reap(int options) {
+    if (reaped_) return;
+    if (!began_ && plan_.notes_beginning && blocks_terminate(process_)) began_ = processor_seconds(process_);
     int status = 0;
-    if (reaped_ || ::waitpid(process_, &status, options) != process_) return;
+    rusage used{};
+    if (::wait4(process_, &status, options, &used) != process_) return;
     reaped_ = true;
+    outcome_.processor_seconds = seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
+    outcome_.began_after = began_.value_or(0);
     outcome_.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
     outcome_.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   }
@@ -444,6 +451,8 @@ class Process {
   double stolen_before_ = stolen_seconds();
   double end_ = plan_.seconds;  ///< when it is overdue, in seconds since the start
   std::size_t next_signal_ = 0;
+  std::optional<double> began_;   ///< when its command began, in seconds of its processor time
+  std::optional<double> moment_;  ///< from which the signals count, in seconds since the start
   bool reaped_ = false;
   bool gone_ = false;
   Outcome outcome_;

@@ -29,8 +29,16 @@ struct Stream {
 };
 
 struct TimedSignal {
-  double after_seconds = 0;
+  double after_seconds = 0;  ///< from RunPlan::signals_begin on
   int number = 0;
+};
+
+/// A moment in the life of a program, by its system calls or by its processor time: a busy machine does not move it.
+struct Moment {
+  std::uint64_t calls = 0;  ///< so many of them, of disks, have begun; 0: by processor time. Needs `supervised`
+  double processor_seconds = 0;
+  bool of_command = false;  ///< counted from the beginning of its command, when it blocks SIGTERM; else from its start
+  double at_the_latest = 60;  ///< seconds since its start
 };
 
 struct Limits {
@@ -52,6 +60,9 @@ struct RunPlan {
   bool supervised = false;
   std::optional<CallFault> call_fault;  ///< needs `supervised`
   std::vector<TimedSignal> signals;
+  Moment signals_begin = {};
+  double slowness_after_signal = 0;                 ///< seconds that each system call then takes; needs `supervised`
+  bool notes_beginning = false;                     ///< fills Outcome::began_after
   double seconds = 20;                              ///< after which it is killed
   std::optional<double> seconds_after_signal = {};  ///< the same, from the first signal on
 };
@@ -63,6 +74,9 @@ struct Outcome {
   std::string output;
   std::string error;
   double seconds = 0;
+  double processor_seconds = 0;
+  double began_after = 0;  ///< processor time before its command began; 0 if that was not seen
+  bool signalled = false;  ///< a signal of the plan was sent while it ran
   bool supervisor_saw_start = false;
   bool call_fault_fired = false;
   std::vector<std::uint64_t> calls;  ///< by class, if supervised

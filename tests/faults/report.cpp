@@ -17,6 +17,10 @@ void Report::add(const Trial& trial, const Verdict& verdict) {
     ++count->tried;
     count->passed += passed ? 1 : 0;
   }
+  Signals& signals = signals_[trial.scenario->name];
+  signals.interrupted += verdict.signal == Verdict::Signal::kInterrupted ? 1 : 0;
+  signals.before += verdict.signal == Verdict::Signal::kBefore ? 1 : 0;
+  signals.too_late += verdict.signal == Verdict::Signal::kTooLate ? 1 : 0;
   crashes_of_others_ += verdict.crashed_in.empty() ? 0 : 1;
   if (!passed) print_failure(trial, verdict);
   constexpr std::uint64_t kReportEvery = 100;
@@ -63,6 +67,16 @@ void Report::print_table(const std::vector<FaultKind>& kinds, const std::vector<
   if (crashes_of_others_ > 0)
     fmt::print("In {} of them memory ended in other people's code, which crashed; nothing complete was lost.\n",
                crashes_of_others_);
+}
+
+void Report::print_signals(const std::vector<Scenario>& scenarios) const {
+  fmt::print("\n| signals to | interrupted | before it began | too late |\n|---|---|---|---|\n");
+  for (const Scenario& scenario : scenarios) {
+    const auto place = signals_.find(scenario.name);
+    if (place == signals_.end() || place->second.all() == 0) continue;
+    const Signals& signals = place->second;
+    fmt::print("| {} | {} | {} | {} |\n", scenario.name, signals.interrupted, signals.before, signals.too_late);
+  }
 }
 
 }  // namespace dragoman::faults

@@ -17,6 +17,8 @@ class Report {
   void add(const Trial& trial, const Verdict& verdict);
   /// A Markdown table of kinds by commands: the number tried, or passed/tried where some failed.
   void print_table(const std::vector<FaultKind>& kinds, const std::vector<Scenario>& scenarios) const;
+  /// How many signals interrupted each command, met it before it began, and came too late.
+  void print_signals(const std::vector<Scenario>& scenarios) const;
   std::uint64_t tried() const noexcept { return all_.tried; }
   std::uint64_t failed() const noexcept { return all_.tried - all_.passed; }
 
@@ -24,6 +26,12 @@ class Report {
   struct Count {
     std::uint64_t tried = 0;
     std::uint64_t passed = 0;
+  };
+  struct Signals {
+    std::uint64_t interrupted = 0;
+    std::uint64_t before = 0;
+    std::uint64_t too_late = 0;
+    std::uint64_t all() const { return interrupted + before + too_late; }
   };
   static std::string cell(const Count& count);
   void print_failure(const Trial& trial, const Verdict& verdict) const;
@@ -34,6 +42,7 @@ class Report {
   Count all_;
   std::uint64_t crashes_of_others_ = 0;
   std::map<std::pair<std::string, std::string>, Count> counts_;  // by kind and command
+  std::map<std::string, Signals> signals_;                       // by command
 };
 
 }  // namespace dragoman::faults

@@ -52,6 +52,8 @@ struct Profile {
   std::uint64_t allocations = 0;     ///< of Dragoman's own; 0 without the hooks
   std::uint64_t peak_address_space = 0;
   double seconds = 0;
+  double processor_seconds = 0;
+  double began_after = 0;  ///< of the processor time; 0 if the command has no beginning, as that of --help
 };
 
 /// The programs and folders that everything needs.

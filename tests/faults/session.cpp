@@ -19,8 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kSlowness = 5;  // how much slower than undisturbed it may be, beyond the time that anything may take
-
 /// Independent of how std::hash is made, so that a seed means the same everywhere.
 std::uint64_t mix(std::uint64_t state, std::string_view text) {
   for (const char c : text) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
@@ -92,6 +90,14 @@ bool all_succeeded(const Profile& profile, const std::vector<Outcome>& outcomes)
   return true;
 }
 
+/// A command that has begun ends with a status for a signal; before, the signal ends the program.
+Verdict::Signal effect_of_signal(const Profile& profile, const Outcome& outcome) {
+  if (!outcome.signalled || succeeded(profile, outcome)) return Verdict::Signal::kTooLate;
+  const bool has_beginning = profile.began_after > 0;
+  const bool died = outcome.signal != 0 && outcome.signal != SIGKILL;
+  return has_beginning && died ? Verdict::Signal::kBefore : Verdict::Signal::kInterrupted;
+}
+
 Verdict attempt_in(const Equipment& equipment, const Trial& trial, std::uint64_t seed, const fs::path& folder) {
   const Scenario& scenario = *trial.scenario;
   const Profile& profile = *trial.profile;
@@ -110,6 +116,7 @@ Verdict attempt_in(const Equipment& equipment, const Trial& trial, std::uint64_t
   Verdict verdict{fault.description + (earlier_results ? ", over earlier results" : ""),
                   judge({scenario, profile, fault.expectation, outcomes, before, after, names_in(folder / "tmp")}),
                   outcomes.front().crashed_in};
+  if (!fault.plan.signals.empty()) verdict.signal = effect_of_signal(profile, outcomes.front());
   if (all_succeeded(profile, outcomes) || scenario.outputs.empty() || profile.status != 0) return verdict;
   if (fault.repair) fault.repair();
   const Tree left = read_tree(folder / "out");

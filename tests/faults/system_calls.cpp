@@ -158,6 +158,12 @@ std::string_view name_of(CallClass call_class) {
   return kNames[static_cast<std::size_t>(call_class)];
 }
 
+std::uint64_t count_of_disks(const std::vector<std::uint64_t>& counts) {
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) count += is_of_disks(static_cast<CallClass>(i)) ? counts[i] : 0;
+  return count;
+}
+
 int CallSupervisor::install_filter() noexcept {
   // The kernel wants a pointer to non-const; it copies the program.
   sock_fprog program{static_cast<unsigned short>(kFilter.size()), const_cast<sock_filter*>(kFilter.data())};
@@ -183,8 +189,25 @@ CallSupervisor::~CallSupervisor() {
 bool CallSupervisor::serve() {
   seccomp_notif call{};
   if (::ioctl(listener_, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0) return errno == EINTR || errno == ENOENT;
-  if (const auto decided = decide(call)) answer(call, *decided);
+  const auto decided = decide(call);
+  if (!decided) return true;
+  if (decided->at_once || delay_ <= 0 || count() < slow_from_) {
+    answer(call, *decided);
+  } else {
+    const std::chrono::duration<double> delay(delay_);
+    const auto now = std::chrono::steady_clock::now();
+    slowed_.push_back({now + std::chrono::duration_cast<std::chrono::steady_clock::duration>(delay), call});
+  }
   return true;
+}
+
+void CallSupervisor::release_slowed() {
+  const auto now = std::chrono::steady_clock::now();
+  std::erase_if(slowed_, [&](const Slowed& slowed) {
+    if (slowed.until > now) return false;
+    answer(slowed.call, Answer{});
+    return true;
+  });
 }
 
 void CallSupervisor::answer(const seccomp_notif& call, const Answer& answer) const {
@@ -207,7 +230,8 @@ std::optional<CallSupervisor::Answer> CallSupervisor::decide(const seccomp_notif
   const auto call_class = started_ ? classify(call) : std::nullopt;
   if (!call_class) return Answer{};
   ++counts_[static_cast<std::size_t>(*call_class)];
-  return is_due(*call_class) ? strike(call) : Answer{};
+  if (is_due(*call_class)) return strike(call);
+  return Answer{.at_once = !is_of_disks(*call_class)};
 }
 
 std::optional<CallClass> CallSupervisor::classify(const seccomp_notif& call) const {

@@ -3,6 +3,7 @@
 #include <linux/seccomp.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -33,6 +34,14 @@ enum class CallClass : std::uint8_t {
 inline constexpr std::size_t kCallClasses = 15;
 
 std::string_view name_of(CallClass call_class);
+
+/// Whether a slow disk makes such a call slow.
+constexpr bool is_of_disks(CallClass call_class) {
+  using enum CallClass;
+  return call_class != kWriteError && call_class != kStartThread && call_class != kMapMemory;
+}
+/// How many of the calls, counted by class, are of that kind.
+std::uint64_t count_of_disks(const std::vector<std::uint64_t>& counts);
 
 /// What happens to a chosen system call instead of its work, or before it.
 struct CallFault {
@@ -74,10 +83,18 @@ class CallSupervisor {
   int descriptor() const noexcept { return listener_; }
   /// Decides one waiting call; false when the supervised process is gone.
   bool serve();
+  /// From call no. `first` of count() on, each call of disks waits so many seconds before it runs.
+  void slow_down(std::uint64_t first, double seconds) {
+    slow_from_ = first;
+    delay_ = seconds;
+  }
+  /// Lets the slowed calls run whose time has come. To be called often.
+  void release_slowed();
 
   bool started() const noexcept { return started_; }
   bool fired() const noexcept { return fired_; }
   const std::vector<std::uint64_t>& counts() const noexcept { return counts_; }
+  std::uint64_t count() const { return count_of_disks(counts_); }
   /// Peak of the address space in bytes, as it was when the program ended by itself.
   std::uint64_t peak_address_space() const noexcept { return peak_address_space_; }
 
@@ -85,7 +102,8 @@ class CallSupervisor {
   struct Answer {
     std::int64_t value = 0;
     std::int32_t error = 0;
-    bool run = true;  ///< let the kernel do it
+    bool run = true;      ///< let the kernel do it
+    bool at_once = true;  ///< not slowed
   };
   std::optional<CallClass> classify(const seccomp_notif& call) const;
   std::optional<CallClass> transfer_class(const seccomp_notif& call, CallClass for_files, unsigned argument) const;
@@ -96,6 +114,14 @@ class CallSupervisor {
   void answer(const seccomp_notif& call, const Answer& answer) const;
   void note_start(const seccomp_notif& call);
 
+  struct Slowed {
+    std::chrono::steady_clock::time_point until;
+    seccomp_notif call;
+  };
+
+  std::uint64_t slow_from_ = 0;
+  double delay_ = 0;
+  std::vector<Slowed> slowed_;
   int listener_;
   pid_t process_;
   std::optional<CallFault> fault_;

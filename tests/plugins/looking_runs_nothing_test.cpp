@@ -74,6 +74,42 @@ TEST_F(LookingRunsNothing, ListingPluginsLoadsOnlyThoseThatAreNamed) {
   EXPECT_TRUE(code_ran());
 }
 
+/// The text with `name` in place of its first "{}".
+std::string with(std::string_view text, const std::string& name) {
+  constexpr std::string_view kPlace = "{}";
+  return std::string(text).replace(text.find(kPlace), kPlace.size(), name);
+}
+
+/// A configuration names devices, models and tokenizers by words, and no key is the file of a plugin.
+TEST_F(LookingRunsNothing, NeitherDoesAConfigurationThatNamesTheFileOfAPlugin) {
+  place("tracing", "tracing.so");
+  std::ofstream(folder_ / "text") << "eins\n";
+  for (const std::string& name :
+       std::vector<std::string>{"./tracing.so", (folder_ / "tracing.so").string(), "tracing.so"}) {
+    for (const std::string_view key :
+         {"device: {}\nmodel: {type: transformer}\ndata: {train: {source: text, target: text}, tokenizer: t.json}\n",
+          "model: {type: {}}\ndata: {train: {source: text, target: text}, tokenizer: t.json}\n",
+          "plugin: {}\nmodel: {type: transformer}\ndata: {train: {source: text, target: text}, tokenizer: t.json}\n",
+          "plugins: [{}]\nmodel: {type: transformer}\ndata: {train: {source: text, target: text}, tokenizer: t.json}\n",
+          "model: {type: transformer}\ndata: {train: {source: text, target: text}, tokenizer: {}}\n",
+          "model: {type: transformer}\ndata: {train: {source: text, target: text}, tokenizer: {type: {}}}\n"}) {
+      const std::string training = with(key, name);
+      std::ofstream(folder_ / "train.yml") << "output: run\ntraining: {updates: 1}\n" << training;
+      EXPECT_NE(run("train --config train.yml --allow-commands").status, 0) << training;
+      EXPECT_FALSE(code_ran()) << training;
+    }
+    for (const std::string_view stage :
+         {"  - {}: {}\n", "  - translate: {model: {}}\n", "  - translate: {model: none, device: {}}\n",
+          "  - encode: {tokenizer: {}}\n", "  - encode: {tokenizer: text, type: {}}\n", "  - plugin: {path: {}}\n",
+          "plugin: {}\n"}) {
+      const std::string stages = with(stage, name);
+      std::ofstream(folder_ / "pipeline.yml") << "stages:\n  - read: {path: text}\n  - write: {path: out}\n" << stages;
+      EXPECT_NE(run("run pipeline.yml").status, 0) << stages;
+      EXPECT_FALSE(code_ran()) << stages;
+    }
+  }
+}
+
 TEST_F(LookingRunsNothing, CheckingAPluginDoesRunIt) {
   const Outcome outcome = run("plugins check " + place("tracing", "tracing.so"));
   EXPECT_EQ(outcome.status, 0) << outcome.error;

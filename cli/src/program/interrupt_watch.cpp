@@ -16,7 +16,7 @@ constexpr timespec kPatience{.tv_sec = 1, .tv_nsec = 500'000'000};
 [[noreturn]] void end_now() {
   pollfd standard_error{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
   // A short text fits if there is room at all; if there is none, nobody reads.
-  if (::poll(&standard_error, 1, 0) > 0)
+  if (::poll(&standard_error, 1, 0) > 0 && claim_last_word())
     write_to_standard_error(
         "dragoman: interrupted; it did not stop by itself in time, and was ended where it was: what was written before "
         "is kept\n");

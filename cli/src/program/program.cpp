@@ -197,7 +197,9 @@ int dispatch(const std::vector<std::string>& arguments) {
 }
 
 int complain(ExitStatus status, std::string_view message) {
-  write_to_standard_error(fmt::format("dragoman: {}\n", core::printable(message, core::Error::kLongestMessage)));
+  // A thread that ends the program for a signal at this moment has printed another.
+  if (claim_last_word())
+    write_to_standard_error(fmt::format("dragoman: {}\n", core::printable(message, core::Error::kLongestMessage)));
   return status;
 }
 

@@ -1,5 +1,6 @@
 #include "program/standard_streams.h"
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
@@ -60,6 +61,11 @@ bool write_to_standard_error(std::string_view text) {
     text.remove_prefix(static_cast<std::size_t>(n));
   }
   return true;
+}
+
+bool claim_last_word() noexcept {
+  static std::atomic_flag claimed;
+  return !claimed.test_and_set();
 }
 
 void finish_standard_output() {

@@ -14,6 +14,9 @@ void hold_standard_streams();
 /// if the text was not written.
 bool write_to_standard_error(std::string_view text);
 
+/// Returns whether the caller may print the error that ends the program: true for the first call of any thread.
+bool claim_last_word() noexcept;
+
 /// Passes the output on standard output to the operating system. Throws core::Error if any of it, now or before, was
 /// not written; kClosedPipe if its reader has gone.
 void finish_standard_output();

@@ -1,5 +1,6 @@
 #include "kinds.h"
 
+#include <algorithm>
 #include <csignal>
 #include <set>
 
@@ -50,17 +51,62 @@ void vanish(const Draw& draw) {
   restore_folder_afterwards(draw);
 }
 
-void send_signal(const Draw& draw, const std::vector<int>& numbers) {
-  const double after = draw.share() * draw.profile.seconds;
-  for (const int number : numbers) draw.fault.plan.signals.push_back({after, number});
-  draw.fault.description = fmt::format("after {:.4f} s of {:.4f}", after, draw.profile.seconds);
+/// Most commands take milliseconds here, and would have ended before they heard of the signal. So what they still have
+/// to read and write takes ten seconds from the signal on, and one that goes on all the same is overdue.
+void slow_down(const Draw& draw) {
+  constexpr double kSeconds = 10;
+  constexpr double kMaxDelay = 3;
+  draw.fault.plan.supervised = true;
+  draw.fault.plan.slowness_after_signal =
+      std::min(kMaxDelay, kSeconds / static_cast<double>(count_of_disks(draw.profile.calls)));
+}
+
+/// Training saves its work, for which it may take its time.
+bool can_be_slowed_down(const Draw& draw) {
+  return count_of_disks(draw.profile.calls) > 0 &&
+         std::ranges::none_of(draw.scenario.outputs,
+                              [](const Output& output) { return output.kind == Output::Kind::kRunFolder; });
+}
+
+/// A moment by processor time: of the command, or in one of ten trials before it begins.
+void draw_processor_moment(const Draw& draw) {
+  constexpr double kBefore = 0.1;
+  const Profile& profile = draw.profile;
+  Moment& moment = draw.fault.plan.signals_begin;
+  moment.of_command = profile.began_after > 0 && draw.share() >= kBefore;
+  const double whole = moment.of_command         ? profile.processor_seconds - profile.began_after
+                       : profile.began_after > 0 ? profile.began_after
+                                                 : profile.processor_seconds;
+  moment.processor_seconds = draw.share() * whole;
+  draw.fault.description = fmt::format("after {:.4f} s of {:.4f} of processor time{}", moment.processor_seconds, whole,
+                                       moment.of_command         ? ", of the command"
+                                       : profile.began_after > 0 ? ", before the command"
+                                                                 : "");
+}
+
+void draw_call_moment(const Draw& draw) {
+  const std::uint64_t calls = count_of_disks(draw.profile.calls);
+  draw.fault.plan.signals_begin.calls = 1 + draw.random() % calls;
+  draw.fault.description = fmt::format("at call {} of {}", ordinal(draw.fault.plan.signals_begin.calls), calls);
+}
+
+void send_signal(const Draw& draw, const std::vector<int>& numbers, bool slowly) {
+  slowly = slowly && can_be_slowed_down(draw);
+  if (slowly) slow_down(draw);
+  constexpr int kOneIn = 4;  // much of the processor time goes into clearing up, when nothing can be interrupted
+  if (slowly && draw.random() % kOneIn != 0)
+    draw_call_moment(draw);
+  else
+    draw_processor_moment(draw);
+  draw.fault.plan.signals_begin.at_the_latest = kSlowness * (1 + draw.share()) * draw.profile.seconds;
+  for (const int number : numbers) draw.fault.plan.signals.push_back({0, number});
   draw.fault.expectation.statuses = {kInterruptedStatus};
   draw.fault.expectation.signals = std::set<int>(numbers.begin(), numbers.end());
 }
 
 FaultKind signal_kind(const std::string& name, const std::vector<int>& numbers) {
   return {name, [](const Equipment&, const Scenario&, const Profile&) { return kMany; },
-          [numbers](const Draw& draw) { send_signal(draw, numbers); }};
+          [numbers](const Draw& draw) { send_signal(draw, numbers, numbers.front() != SIGKILL); }};
 }
 
 }  // namespace
@@ -88,16 +134,16 @@ std::vector<FaultKind> world_kinds(const Equipment& equipment) {
       signal_kind("signal-kill", {SIGKILL}),
       {"signal-twice", [](const Equipment&, const Scenario&, const Profile&) { return kMany; },
        [](const Draw& draw) {
-         send_signal(draw, {SIGTERM});
-         draw.fault.plan.signals.push_back({draw.fault.plan.signals[0].after_seconds + 0.02, SIGTERM});
+         send_signal(draw, {SIGTERM}, true);
+         draw.fault.plan.signals.push_back({0.02, SIGTERM});
          draw.fault.expectation.statuses.insert(128 + SIGTERM);
          draw.fault.expectation.reads_error = false;  // the second one ends it at once
          draw.fault.expectation.may_litter = true;
        }},
       {"signal-stop", [](const Equipment&, const Scenario&, const Profile&) -> std::uint64_t { return 3; },
        [](const Draw& draw) {
-         send_signal(draw, {SIGSTOP});
-         draw.fault.plan.signals.push_back({draw.fault.plan.signals[0].after_seconds + 0.1, SIGCONT});
+         send_signal(draw, {SIGSTOP}, false);
+         draw.fault.plan.signals.push_back({0.1, SIGCONT});
          draw.fault.expectation.must_succeed = true;
          draw.fault.expectation.signals = {};
        }},
