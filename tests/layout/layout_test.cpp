@@ -197,6 +197,7 @@ const std::vector<AllowedOpening> kOpenings = {
     {"cli/src/commands/encode.cpp", "OutputFile output(output_,", "named by the user"},
     {"cli/src/commands/report.cpp", "OutputFile out(output_,", "named by the user"},
     {"cli/src/commands/shortlist.cpp", "OutputFile out(output_,", "named by the user"},
+    {"cli/src/options/init_options.cpp", "write_named_file(configuration, text)", "named by the user"},
     {"cli/src/options/lines/line_job.h", "OutputFile> out_;", "named by the user"},
     {"corpus/src/pair_writer.h", "OutputFile> source_;", "named by the user"},
     {"corpus/src/pair_writer.h", "OutputFile> target_;", "named by the user"},

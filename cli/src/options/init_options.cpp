@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/file.h>
+#include <dragoman/core/named_file.h>
 #include <dragoman/core/process.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/yaml.h>
@@ -94,7 +94,7 @@ void InitOptions::write(const std::string& configuration, const Session& session
   const std::string text = in_comment(commands) + training::starting_configuration(files, size, recipe);
   // A name that YAML cannot hold is found now, and not when training begins.
   training::read_training_config(core::parse_yaml(text, configuration), configuration);
-  core::write_file(configuration, text);
+  core::write_named_file(configuration, text);
   if (configuration == "-") return;
   fmt::print("{}: values for {} sentence pairs. Next:\n", configuration, size.pairs);
   for (const std::string& command : commands) fmt::print("  {}\n", command);
