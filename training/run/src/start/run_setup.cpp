@@ -23,8 +23,6 @@ namespace {
 using core::ErrorCode;
 using core::Json;
 
-/// Version 1 has no copies of the tokenizers, and no sums.
-constexpr int kRecordVersion = 2;
 constexpr std::uint64_t kLargestRecord = std::uint64_t{16} << 20;
 
 std::int32_t special_id(const RunTokenizer& run_tokenizer, const std::string& piece, const std::string& file,
@@ -169,7 +167,7 @@ Json make_run_record(const TrainingConfig& config, const Json& build, const nn::
   Json sums = {{"configuration", formats::sha256_of(core::one_line(configuration))},
                {tokenizers.source_name(), formats::sha256_of(tokenizers.source.spec.content)}};
   if (!tokenizers.joint()) sums[tokenizers.target_name()] = formats::sha256_of(tokenizers.target.spec.content);
-  return {{"format_version", kRecordVersion},
+  return {{"format_version", RunFiles::kRecordVersion},
           {"build", build},
           {"configuration", configuration},
           {"affects_results", keys_that_affect_results(resolved)},
@@ -193,9 +191,9 @@ Json read_run_record(const std::filesystem::path& file) {
   const std::string shown = core::quote(core::one_line(version));
   core::require(version.is_number_integer() && version >= 1, ErrorCode::kBadInput,
                 "{}: format_version is {}; it must be a whole number from 1", where, shown);
-  core::require(version <= kRecordVersion, ErrorCode::kUnsupported,
+  core::require(version <= RunFiles::kRecordVersion, ErrorCode::kUnsupported,
                 "{}: format_version is {}; this program reads 1 to {}; go on with the program that wrote it", where,
-                shown, kRecordVersion);
+                shown, RunFiles::kRecordVersion);
   if (version == 1) return record;  // had no sums
   core::require(
       holds_object("sha256") && holds_object("configuration") && are_texts(record["sha256"]) &&

@@ -5,7 +5,7 @@
 
 namespace dragoman::plugins {
 
-/// Requires that the merges.txt beside a vocab.json may be written, which the user does not name. Call it before
+/// Requires that merges.txt in the folder of a vocab.json may be written. The user has not named it. Call it before
 /// tokenizer::write_tokenizer_file() writes FileKind::kGpt2 to `vocabulary`. Throws Error{kInvalidArgument} if
 ///
 /// - merges.txt is a link, because its target may be anything,

@@ -8,7 +8,8 @@ namespace dragoman::training {
 /// names of weights and tokenizers.
 struct RunFiles {
   static constexpr const char* kRecord = "run.json";
-  static constexpr int kRecordVersion = 2;  ///< the newest `format_version` of kRecord
+  /// The newest `format_version` of kRecord. Version 1 has no copies of the tokenizers, and no sums.
+  static constexpr int kRecordVersion = 2;
   static constexpr const char* kMetrics = "metrics.jsonl";
   /// The numbers of lines and tokens of the corpus by length.
   static constexpr const char* kData = "data.json";
