@@ -452,7 +452,7 @@ TEST(DecodingLoop, AFailureOfOneSentenceIsItsOwn) {
   const std::map<std::size_t, std::string> reasons{
       {3, "outside of the vocabulary"},          {11, "bad_alloc"},
       {12, "went on beyond the longest length"}, {20, "wants 1000 candidates"},
-      {21, "dropped every hypothesis"},          {30, "was stopped"}};
+      {21, "dropped every hypothesis"},          {30, "interrupted while translating"}};
   EXPECT_EQ(sink.failures.size(), reasons.size());
   for (std::size_t i = 0; i < sentences.size(); ++i) {
     if (const auto reason = reasons.find(i); reason != reasons.end())

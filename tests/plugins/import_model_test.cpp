@@ -138,7 +138,9 @@ TEST_F(ImportModel, SaysWhoCouldImportIt) {
   std::filesystem::create_directory(folder_ / "empty");
   EXPECT_THAT(error_of([&] { import_model(folder_ / "empty", imported_, host_); }),
               HasSubstr("no importer recognises"));
-  EXPECT_THAT(error_of([&] { import_model(folder_.path(), imported_, host_); }), HasSubstr("arrays; name that"));
+  const testing::TemporaryFolder elsewhere;
+  EXPECT_THAT(error_of([&] { import_model(folder_.path(), elsewhere / "imported", host_); }),
+              HasSubstr("arrays; name that"));
   EXPECT_THAT(error_of_import({.importer = "numpy-array"}), HasSubstr("did you mean 'numpy-arrays'"));
   EXPECT_THAT(error_of_import({.options = {{"transposed", true}}}), HasSubstr("did you mean 'transpose'"));
   Registrar registrar;

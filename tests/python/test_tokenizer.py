@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dragoman
-from conftest import MODEL
+from conftest import MODEL, TREE
 
 
 def ids_of_the_program(program, lines, *options):
@@ -123,6 +123,17 @@ def test_a_copy_in_another_process_is_equal(tokenizer, german, tmp_path):
         assert copy.encode_batch(german).tolist() == original.encode_batch(german).tolist()
     tokenizer.save(tmp_path / "named.json")
     assert dragoman.Tokenizer(tmp_path / "named.json").encode("Ein Hund.").tolist() == tokenizer.encode("Ein Hund.").tolist()
+
+
+def test_saving_keeps_merges_that_belong_to_nothing(tmp_path):
+    gpt2 = dragoman.Tokenizer(TREE / "tests/tokenizer/golden/gpt2.vocab.json")
+    (tmp_path / "merges.txt").write_text("precious")
+    with pytest.raises(dragoman.InvalidArgumentError, match="merges.txt: would be replaced"):
+        gpt2.save(tmp_path / "vocab.json", kind="gpt2")
+    assert (tmp_path / "merges.txt").read_text() == "precious"
+    (tmp_path / "merges.txt").unlink()
+    gpt2.save(tmp_path / "vocab.json", kind="gpt2")
+    assert dragoman.Tokenizer(tmp_path / "vocab.json").encode("a tea").tolist() == gpt2.encode("a tea").tolist()
 
 
 def test_content_without_a_file(tokenizer):

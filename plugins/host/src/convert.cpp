@@ -18,7 +18,6 @@
 #include <dragoman/imports/exports.h>
 #include <dragoman/plugins/export_model.h>
 #include <dragoman/plugins/import_model.h>
-#include <dragoman/plugins/merges_guard.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 
 namespace dragoman::plugins {
@@ -105,7 +104,7 @@ class Conversion {
         options_.to.empty() ? tokenizer::file_kind_of_name(output_) : find_kind(options_.to, "to");
     core::require_option(kind.has_value(), "to", ErrorCode::kInvalidArgument,
                          "{}: the name does not say which kind of file to write; give it with `to`", output_.string());
-    if (*kind == FileKind::kGpt2) require_free_merges(output_, inputs(read.kind));
+    if (*kind == FileKind::kGpt2) core::require_not_an_input(tokenizer::gpt2_companion(output_), inputs(read.kind));
     std::visit([&](const auto& each) { write(each, *kind); }, definition);
   }
 
@@ -113,7 +112,7 @@ class Conversion {
   std::vector<std::filesystem::path> inputs(std::optional<FileKind> kind) const {
     std::vector<std::filesystem::path> files{input_, options_.reading.vocabulary, options_.reading.dictionary};
     if (!kind && std::filesystem::is_regular_file(input_)) kind = tokenizer::recognise(input_, core::read_file(input_));
-    if (kind == FileKind::kGpt2) files.push_back(gpt2_companion(input_));
+    if (kind == FileKind::kGpt2) files.push_back(tokenizer::gpt2_companion(input_));
     return files;
   }
 

@@ -188,7 +188,7 @@ TEST_F(TranslationEngineTest, WhoWatchesMayStopOrFailTheRequestAlone) {
   }
   client.wait();
   using ::testing::HasSubstr;
-  EXPECT_THAT(messages, ::testing::ElementsAre("", HasSubstr("stopped"), "enough of the last step", ""));
+  EXPECT_THAT(messages, ::testing::ElementsAre("", HasSubstr("interrupted"), "enough of the last step", ""));
   EXPECT_EQ(calls, 5);
 }
 

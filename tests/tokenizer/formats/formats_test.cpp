@@ -214,6 +214,23 @@ TEST(WritingFormats, FilesOfGpt2ArePublishedTogether) {
   EXPECT_EQ(core::read_file(folder / "vocab.json"), "{}\n");
 }
 
+/// The caller names the vocab.json only.
+TEST(WritingFormats, AMergesFileThatBelongsToNoVocabularyIsKept) {
+  const testing::TemporaryFolder folder;
+  const auto definition = read_tokenizer_file(testing::golden_file("gpt2.vocab.json"));
+  const auto refusal = [&] {
+    return testing::error_of([&] { write_tokenizer_file(definition, FileKind::kGpt2, folder / "a-vocab.json"); });
+  };
+  core::write_file(folder / "a-merges.txt", "precious\n");
+  EXPECT_THAT(refusal(), HasSubstr("a-merges.txt: would be replaced"));
+  EXPECT_EQ(core::read_file(folder / "a-merges.txt"), "precious\n");
+  std::filesystem::rename(folder / "a-merges.txt", folder / "target");
+  std::filesystem::create_symlink("target", folder / "a-merges.txt");
+  EXPECT_THAT(refusal(), HasSubstr("a-merges.txt: is a link"));
+  EXPECT_EQ(core::read_file(folder / "target"), "precious\n");
+  EXPECT_FALSE(std::filesystem::exists(folder / "a-vocab.json"));
+}
+
 TEST(WritingFormats, WhatAKindCannotRepresentIsRefusedWithTheReason) {
   EXPECT_THAT(refusal("gpt2.vocab.json", FileKind::kSentencePiece), HasSubstr("byte alphabet"));
   EXPECT_THAT(refusal("gpt2.vocab.json", FileKind::kSubwordNmt), HasSubstr("do not end with </w>"));

@@ -1,6 +1,5 @@
 #include "base/base64.h"
 #include "dragoman/tokenizer/tokenizer_files.h"
-#include "files_beside.h"
 #include "formats/youtokentome.h"
 #include "text_fields.h"
 
@@ -74,7 +73,7 @@ FileKind recognise(const std::filesystem::path& path, std::string_view content) 
   if (starts_with_a_piece(content)) return FileKind::kSentencePiece;
   const auto lines = first_lines(content);
   if (content.starts_with("#version:"))
-    return std::filesystem::exists(vocabulary_beside(path)) && path.filename().string().ends_with("merges.txt")
+    return path.filename().string().ends_with("merges.txt") && std::filesystem::exists(gpt2_companion(path))
                ? FileKind::kGpt2
                : FileKind::kSubwordNmt;
   if (looks_like_youtokentome(content, lines)) return FileKind::kYouTokenToMe;

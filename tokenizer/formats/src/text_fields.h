@@ -4,8 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
+
+#include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
 
@@ -33,6 +36,12 @@ inline std::optional<std::int64_t> parse_integer(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+/// Editors on Windows add a byte order mark to text. A SentencePiece model cannot begin with these bytes.
+inline std::string without_byte_order_mark(std::string content) {
+  if (content.starts_with(core::kByteOrderMark)) content.erase(0, core::kByteOrderMark.size());
+  return content;
 }
 
 }  // namespace dragoman::tokenizer

@@ -3,15 +3,16 @@
 #include "composed/composed_tokenizer.h"
 #include "definition/escapes.h"
 #include "dictionary_tokenizer.h"
-#include "files_beside.h"
 #include "formats/byte_level.h"
 #include "formats/subword_nmt.h"
 #include "formats/youtokentome.h"
+#include "gpt2_files.h"
 #include "json/tokenizer_json.h"
 #include "piece_counts.h"
 #include "rank_tokenizer.h"
 #include "sentencepiece/in_steps.h"
 #include "sentencepiece/sentencepiece_files.h"
+#include "text_fields.h"
 
 #include <algorithm>
 
@@ -22,8 +23,6 @@
 #include <dragoman/core/named_file.h>
 #include <dragoman/core/option_error.h>
 #include <dragoman/core/options.h>
-#include <dragoman/core/publish_together.h>
-#include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
 
 namespace dragoman::tokenizer {
@@ -39,25 +38,8 @@ constexpr std::string_view kMapsClusters =
 
 constexpr std::uint64_t kLargestFile = TokenizerFile::kLargest;
 
-/// Editors on Windows add a byte order mark to text. A SentencePiece model cannot begin with these bytes.
-std::string without_byte_order_mark(std::string content) {
-  if (content.starts_with(core::kByteOrderMark)) content.erase(0, core::kByteOrderMark.size());
-  return content;
-}
-
 std::string read_content(const std::filesystem::path& path) {
   return without_byte_order_mark(core::read_file(path, kLargestFile));
-}
-
-/// Reads a file that belongs to one that the user has named. It must not be a pipe, since the user has not named it.
-std::string read_file_beside(const std::filesystem::path& path) {
-  return without_byte_order_mark(core::read_regular_file(path, kLargestFile));
-}
-
-BpeDefinition read_gpt2_files(const std::filesystem::path& path, const std::string& content, const ReadOptions&) {
-  if (content.starts_with("#version:"))
-    return read_gpt2(read_file_beside(vocabulary_beside(path)), content, path.string());
-  return read_gpt2(content, read_file_beside(merges_beside(path)), path.string());
 }
 
 Dictionary read_dictionary(const std::filesystem::path& path) {
@@ -65,15 +47,6 @@ Dictionary read_dictionary(const std::filesystem::path& path) {
   const std::string extension = path.extension().string();
   const bool marian = extension == ".yml" || extension == ".yaml" || extension == ".json";
   return marian ? parse_marian_dictionary(text, path.string()) : parse_fairseq_dictionary(text, path.string());
-}
-
-void write_gpt2_files(const BpeDefinition& definition, const std::filesystem::path& path) {
-  require(path.filename().string().ends_with(kVocabularyName), ErrorCode::kInvalidArgument,
-          "{}: the name of the vocabulary must end with {}, so that {} is found beside it", path.string(),
-          kVocabularyName, kMergesName);
-  const Gpt2Files files = write_gpt2(definition);
-  const core::FileContent both[] = {{merges_beside(path), files.merges_text}, {path, files.vocabulary_json}};
-  core::write_together(both);
 }
 
 /// Rejects options that have no effect on files of this kind, because the user expects an effect.

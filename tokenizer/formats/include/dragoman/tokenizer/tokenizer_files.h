@@ -136,12 +136,19 @@ std::string difference_when_written(const UnigramDefinition& definition, FileKin
 /// two exceptions, which difference_when_written() reports: kSentencePiece has no escapes, so a U+2581 in the text is
 /// read as a space, and kTokenizerJson has character maps for clusters only.
 ///
-/// kGpt2 takes the path of the vocab.json and writes merges.txt into the same folder. Throws Error{kUnsupported} that
-/// names the path and the reason if the kind cannot represent the definition.
+/// Throws Error{kUnsupported} that names the path and the reason if the kind cannot represent the definition.
+///
+/// kGpt2 takes the path of the vocab.json and writes merges.txt into the same folder: see gpt2_companion(). Since the
+/// caller has not named it, it is replaced only together with a vocab.json. Throws Error{kInvalidArgument} if it is a
+/// link, or exists without a vocab.json.
 ///
 ///     const BpeDefinition definition = read_tokenizer_file("codes.bpe");
 ///     write_tokenizer_file(definition, FileKind::kTokenizerJson, "tokenizer.json");
 void write_tokenizer_file(const BpeDefinition& definition, FileKind kind, const std::filesystem::path& path);
+
+/// Returns the file that GPT-2's tokenizer has beside this one: merges.txt or vocab.json, with a prefix as in
+/// "roberta-vocab.json".
+std::filesystem::path gpt2_companion(const std::filesystem::path& file);
 
 /// Throws the same error as write_tokenizer_file() if the kind cannot represent the definition, but without the path.
 /// Writes nothing.
