@@ -8,6 +8,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -71,7 +72,7 @@ TEST_F(StopMessages, InspectNamesTheFileAtAnyTime) {
 TEST_F(StopMessages, TuneSaysWhatItWasDoing) {
   for (const char* file : {"text.de", "text.en"}) fs::resize_file(folder_ / file, 40'000);
   EXPECT_THAT(error_after("tune --model " + model_ + " text.de text.en -o x", "3"),
-              HasSubstr("interrupted in search 1 of 9; nothing was written"));
+              ContainsRegex("interrupted in search [1-9] of 9; nothing was written"));
   EXPECT_FALSE(fs::exists(folder_ / "x"));
 }
 

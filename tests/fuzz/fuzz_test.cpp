@@ -24,7 +24,7 @@
 namespace dragoman::fuzz {
 
 /// What messages of the tests' framework call a target.
-void PrintTo(const Target& target, std::ostream* out) {
+void PrintTo(const Target& target, std::ostream* out) {  // NOLINT(readability-identifier-naming): its caller names it
   *out << target.name;
 }
 
@@ -203,13 +203,13 @@ TEST_P(EveryTarget, CostsGrowAtMostAsItsInputDoes) {
     }
   };
   const auto seeds = seeds_of(target);
-  for (const auto& [name, bytes] : seeds)
+  for (const auto& seed : seeds)
     for (const GrowthRule& rule : kGrowthRules)
       for (int pick = 0; pick < rule.picks; ++pick)
         add(
-            fmt::format("{}, {}, pick {}", name, rule.name, pick),
-            [&](std::size_t size) { return grow(bytes, rule.growth, static_cast<unsigned>(pick), size); },
-            smallest_size(bytes));
+            fmt::format("{}, {}, pick {}", seed.first, rule.name, pick),
+            [&](std::size_t size) { return grow(seed.second, rule.growth, static_cast<unsigned>(pick), size); },
+            smallest_size(seed.second));
   for (const FormatGrowth& growth : format_growths()) {
     if (growth.target != target.name) continue;
     const std::string& seed = seeds.at(std::string(growth.seed));

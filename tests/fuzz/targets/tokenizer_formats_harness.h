@@ -91,7 +91,8 @@ inline bool exercise_any_tokenizer_format(std::string_view bytes) {
 }
 
 inline Target tokenizer_formats_target() {
-  return {.name = "tokenizer_formats", .exercise = exercise_any_tokenizer_format};
+  // The pieces of a text as long as the file are strings of 32 bytes for each letter, in a vector that doubles.
+  return {.name = "tokenizer_formats", .exercise = exercise_any_tokenizer_format, .budget = {.bytes_per_byte = 192}};
 }
 
 }  // namespace dragoman::fuzz
