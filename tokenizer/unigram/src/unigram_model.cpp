@@ -121,7 +121,9 @@ void UnigramModel::compute_scores(const UnigramDefinition& definition) {
 }
 
 void UnigramModel::segment(std::string_view text, UnigramBuffers& buffers) const {
+  constexpr std::size_t kLongText = std::size_t{1} << 20;
   check_length(text);
+  if (text.size() >= kLongText) return segment_in_parts(text, buffers);
   auto& best = buffers.best;
   fill(best, text.size() + 1, {0, -1, 0});
   core::StopCheck check("encoding a text");

@@ -58,11 +58,9 @@ class UnigramModel {
   UnigramModel(const UnigramDefinition& definition, const std::vector<std::string>& texts, const std::string& name);
 
   /// Segments valid UTF-8 into the pieces with the largest sum of scores and stores them in buffers.segments. Unknown
-  /// characters stay separate. Throws Error{kBadInput} for 4 GiB or more.
+  /// characters stay separate. A long text takes memory for its segments only. Throws Error{kBadInput} for 4 GiB or
+  /// more.
   void segment(std::string_view text, UnigramBuffers& buffers) const;
-  /// Returns the same segments for a text below 4 GiB, to the last bit of their scores, and forgets the paths to a
-  /// position that no piece crosses. A long text thus takes memory for its segments only.
-  void segment_in_parts(std::string_view text, UnigramBuffers& buffers) const;
 
   /// Draws a segmentation with a probability proportional to exp(alpha * sum of scores), by forward filtering and
   /// backward sampling, and stores it in buffers.segments.
@@ -80,6 +78,10 @@ class UnigramModel {
   std::int32_t find(std::string_view piece) const noexcept { return all_.find(piece); }
 
  private:
+  /// Computes the same segments as segment() of a shorter text, to the last bit of their scores, and forgets the paths
+  /// to a position that no piece crosses.
+  void segment_in_parts(std::string_view text, UnigramBuffers& buffers) const;
+
   struct Edge {
     std::int32_t id;
     std::uint32_t begin;

@@ -6,7 +6,6 @@
 #include "unigram_model.h"
 
 #include <cmath>
-#include <limits>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/random.h>
@@ -84,9 +83,6 @@ void check_n_best(std::int32_t most) {
           most);
 }
 
-/// For longer texts, UnigramModel::segment() has the error.
-constexpr std::size_t kMaxInParts = std::numeric_limits<std::uint32_t>::max() - 1;
-
 struct Buffers {
   AlignedText normal;
   UnigramBuffers unigram;
@@ -146,15 +142,10 @@ struct UnigramTokenizer::Impl {
 
   /// Computes the segments of the normalised text.
   void segment(const EncodeOptions& options, Buffers& buffers) const {
-    constexpr std::size_t kLongText = std::size_t{1} << 20;
     const std::string& text = buffers.normal.text;
-    if (options.mode != EncodingMode::kSample)
-      return text.size() < kLongText || text.size() > kMaxInParts ? model.segment(text, buffers.unigram)
-                                                                  : model.segment_in_parts(text, buffers.unigram);
-    if (options.n_best == 0)
-      return model.sample(buffers.normal.text, {options.alpha, options.seed, options.line}, buffers.unigram);
-    draw_from_best(model.n_best(buffers.normal.text, static_cast<std::size_t>(options.n_best)), options,
-                   buffers.unigram);
+    if (options.mode != EncodingMode::kSample) return model.segment(text, buffers.unigram);
+    if (options.n_best == 0) return model.sample(text, {options.alpha, options.seed, options.line}, buffers.unigram);
+    draw_from_best(model.n_best(text, static_cast<std::size_t>(options.n_best)), options, buffers.unigram);
   }
 
   static void draw_from_best(std::vector<ScoredSegments> best, const EncodeOptions& options, UnigramBuffers& buffers) {
