@@ -54,51 +54,41 @@ bool is_refused_in_trailers(beast::http::field known, std::string_view name) {
     case field::via:
       return true;
     default: {
+      // Besides Authorization, callers' keys are in the first two: see key_of() of server/operation and find_key of the
+      // dialects.
       const std::string lower = core::ascii_lower(name);
       return lower == "key" || lower == "x-api-key" || lower.starts_with("x-forwarded-");
     }
   }
 }
 
-/// Checks the bytes between the parts of a body: the heads of chunks and the fields after the last one. It keeps the
-/// last byte, so the result does not depend on how the bytes arrive.
-class FramingCheck {
+/// Checks the bytes of a head, or of a body without its data: the heads of the chunks and the fields after the last
+/// one. Different servers read bare line feeds and folded fields in different ways. The check keeps the last byte, so
+/// the result does not depend on how the bytes arrive.
+class LineCheck {
  public:
+  /// `place` is for messages, like "in the head".
+  explicit LineCheck(std::string_view place) : place_(place) {}
+
   /// Returns why the bytes are refused, or "".
-  std::string_view put(std::string_view bytes) {
+  std::string put(std::string_view bytes) {
     for (const char c : bytes) {
       const char before = std::exchange(last_, c);
-      if ((c == '\n') != (before == '\r')) return "a line between the chunks does not end in CR LF";
-      if ((c == ' ' || c == '\t') && before == '\n') return "a field after the chunks is folded; write it in one line";
+      if ((c == '\n') != (before == '\r')) return fmt::format("a line {} does not end in CR LF", place_);
+      if ((c == ' ' || c == '\t') && before == '\n')
+        return fmt::format("a line {} begins with whitespace; write each field in one line", place_);
       const auto byte = static_cast<unsigned char>(c);
       if ((byte < 0x20 && c != '\t' && c != '\r' && c != '\n') || byte == 0x7f)
-        return "there is a control character between the chunks";
+        return fmt::format("there is a control character {}", place_);
     }
     return {};
   }
   void skip_data() noexcept { last_ = 0; }
 
  private:
+  std::string_view place_;
   char last_ = 0;
 };
-
-/// Returns why the bytes of a head are refused, or "". Bare line feeds and folded fields are read in different ways by
-/// different servers.
-std::string_view problem_of_head(std::string_view head) {
-  for (std::size_t i = 0; i < head.size(); ++i) {
-    const auto c = static_cast<unsigned char>(head[i]);
-    if (c == '\r') {
-      if (head[i + 1] != '\n') return "the head has a carriage return that ends no line";  // it ends in \r\n
-    } else if (c == '\n') {
-      if (i == 0 || head[i - 1] != '\r') return "the head has a line that does not end in CR LF";
-      if (i + 1 < head.size() && (head[i + 1] == ' ' || head[i + 1] == '\t'))
-        return "the head has a folded field; write it in one line";
-    } else if ((c < 0x20 && c != '\t') || c == 0x7f) {
-      return "the head has a control character";
-    }
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -122,12 +112,12 @@ class RequestParser::Beast final : public beast::http::basic_parser<true> {
 
   /// Like put(), for bytes of a body.
   std::size_t put_body(std::string_view input, error_code& error) {
-    framing_ = input;
+    unchecked_ = input;
     const std::size_t consumed = put(boost::asio::buffer(input.data(), input.size()), error);
     const bool waits = error == beast::http::error::need_more;
     if (error && !waits) return consumed;
     error_code refused;
-    check_framing(input.data() + consumed, refused);
+    check_lines(input.data() + consumed, refused);
     if (refused) error = refused;
     return consumed;
   }
@@ -198,10 +188,10 @@ class RequestParser::Beast final : public beast::http::basic_parser<true> {
   void on_finish_impl(error_code& /*error*/) override {}
 
   std::size_t on_part(beast::string_view part, error_code& error) {
-    check_framing(part.data(), error);
+    check_lines(part.data(), error);
     if (error) return 0;
-    framing_.remove_prefix(part.size());
-    framing_check_.skip_data();
+    unchecked_.remove_prefix(part.size());
+    body_lines_.skip_data();
     if (part.size() > bounds.body_bytes - request.body.size()) {
       refuse_body(error);
       return 0;
@@ -210,17 +200,17 @@ class RequestParser::Beast final : public beast::http::basic_parser<true> {
     return part.size();
   }
   /// Checks the bytes of the input before `end` that are no data.
-  void check_framing(const char* end, error_code& error) {
-    const std::string_view bytes = framing_.substr(0, static_cast<std::size_t>(end - framing_.data()));
-    framing_.remove_prefix(bytes.size());
-    if (const std::string_view problem = framing_check_.put(bytes); !problem.empty()) refuse(400, problem, error);
+  void check_lines(const char* end, error_code& error) {
+    const std::string_view bytes = unchecked_.substr(0, static_cast<std::size_t>(end - unchecked_.data()));
+    unchecked_.remove_prefix(bytes.size());
+    if (const std::string problem = body_lines_.put(bytes); !problem.empty()) refuse(400, problem, error);
   }
   void refuse_body(error_code& error) {
     refuse(413, "the body has more than " + std::to_string(bounds.body_bytes) + " bytes; send less at a time", error);
   }
 
-  std::string_view framing_;  ///< the part of the input in put_body() that is not yet checked
-  FramingCheck framing_check_;
+  std::string_view unchecked_;  ///< the part of the input in put_body() whose lines are not yet checked
+  LineCheck body_lines_{"between the chunks"};
 };
 
 RequestParser::RequestParser(const Bounds& bounds) : bounds_(bounds), beast_(std::make_unique<Beast>(bounds)) {}
@@ -253,7 +243,7 @@ std::size_t RequestParser::put_head(std::string_view input) {
     return 0;
   }
   const std::string_view head = input.substr(skipped, end + kEndOfHead.size() - skipped);
-  if (const std::string_view problem = problem_of_head(head); !problem.empty()) {
+  if (const std::string problem = LineCheck("in the head").put(head); !problem.empty()) {
     fail(400, problem);
     return 0;
   }

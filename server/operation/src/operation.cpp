@@ -40,7 +40,8 @@ std::string_view bearer_token(const Request& request) {
   return is_bearer ? value.substr(kScheme.size()) : std::string_view();
 }
 
-/// Returns the caller's key, from the dialect's own place or from the header fields that all routes accept.
+/// Returns the caller's key, from the dialect's own place or from the header fields that all routes accept. A field
+/// that carries a key must be refused after a chunked body, too: see is_refused_in_trailers() of server/http.
 std::string key_of(const http::Route& route, const Request& request) {
   std::string key = route.find_key ? route.find_key(request) : std::string();
   if (key.empty()) key = bearer_token(request);

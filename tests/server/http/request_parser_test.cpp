@@ -125,11 +125,25 @@ TEST(RequestParser, RefusesBetweenChunksWhatAHeadMustNotHave) {
   }
   for (const std::string& trailer :
        {"X: y\r\n z\r\n"s, "X: y\r\n\tz\r\n"s, "X: a\nY: b\r\n"s, "X: a\x1b\r\n"s, "X: a\0\r\n"s, " X: a\r\n"s,
-        "Host: b\r\n"s, "hOST: b\r\n"s, "Authorization: Bearer x\r\n"s, "X-API-Key: x\r\n"s, "Content-Length: 3\r\n"s,
-        "Content-Type: text/plain\r\n"s, "Transfer-Encoding: chunked\r\n"s, "X-Forwarded-For: b\r\n"s})
+        "Host: b\r\n"s, "hOST: b\r\n"s, "Authorization: Bearer x\r\n"s, "X-API-Key: x\r\n"s, "KEY: x\r\n"s,
+        "Content-Length: 3\r\n"s, "Content-Type: text/plain\r\n"s, "Transfer-Encoding: chunked\r\n"s,
+        "X-Forwarded-For: b\r\n"s})
     EXPECT_EQ(parse(head + "3\r\nabc\r\n0\r\n" + trailer + "\r\n").status, 400) << trailer;
   EXPECT_EQ(parse(head + "3;x=\"a b\tc\";y\r\n\n\r\0\r\n0;z\r\nX: y\tz\r\n\r\n"s), (Outcome{200, "POST /|\n\r\0"s, 0}))
       << "data and plain extensions";
+}
+
+TEST(RequestParser, NamesThePlaceOfALineThatIsRefused) {
+  const std::string head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n";
+  const auto reason = [&](const std::string& rest) { return parse(head + rest).text; };
+  EXPECT_EQ(reason("X: a\nY: b\r\n\r\n"), "a line in the head does not end in CR LF");
+  EXPECT_EQ(reason("X: a\rY: b\r\n\r\n"), "a line in the head does not end in CR LF");
+  EXPECT_EQ(reason("X: a\r\n b\r\n\r\n"), "a line in the head begins with whitespace; write each field in one line");
+  EXPECT_EQ(reason("X: \x1b\r\n\r\n"), "there is a control character in the head");
+  EXPECT_EQ(reason("\r\n3;x=\"a\nb\"\r\nabc\r\n0\r\n\r\n"), "a line between the chunks does not end in CR LF");
+  EXPECT_EQ(reason("\r\n0\r\nX: a\r\n b\r\n\r\n"),
+            "a line between the chunks begins with whitespace; write each field in one line");
+  EXPECT_EQ(reason("\r\n3;x=\"\x1b\"\r\nabc\r\n0\r\n\r\n"), "there is a control character between the chunks");
 }
 
 TEST(RequestParser, RefusesPathsThatLeaveTheRoot) {

@@ -9,7 +9,7 @@ namespace {
 
 std::string find_extension_key(const http::Request& request) {
   if (const std::string_view token = request.query_value("token"); !token.empty()) return std::string(token);
-  return std::string(request.headers.get("KEY"));
+  return std::string(request.headers.get("KEY"));  // refused after a body, see is_refused_in_trailers()
 }
 
 }  // namespace
