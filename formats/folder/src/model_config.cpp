@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/format_version.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/core/quote.h>
@@ -89,10 +90,8 @@ ModelConfig read_model_config(const Json& json, const std::string& where) {
                "{}: has the model_type {}, but no format_version, so it is of transformers and of no model folder; "
                "`dragoman plugins list` shows which models of other toolkits can be used",
                where, core::quote(json["model_type"].get<std::string>()));
-  const int version = options.require_key<int>("format_version");
-  core::require(version >= 1 && version <= ModelConfig::kFormatVersion, ErrorCode::kBadInput,
-                "{}: format_version is {}; this program reads versions 1 to {}", where, version,
-                ModelConfig::kFormatVersion);
+  options.require_key<std::int64_t>("format_version");
+  const std::int64_t version = core::require_known_version(json, ModelConfig::kFormatVersion, where);
   ModelConfig config;
   config.model_type = options.require_key<std::string>("model_type");
   options.check(!config.model_type.empty(), "model_type", "is empty");

@@ -299,8 +299,11 @@ TEST(ModelFolder, FaultsOfATokenizersEntryAreNamed) {
 }
 
 TEST(ModelFolder, FaultsOfTheConfigurationAreNamed) {
-  EXPECT_THAT(error_with_config([](core::Json& config) { config["format_version"] = 4; }),
-              HasSubstr("config.json: format_version is 4; this program reads versions 1 to 3"));
+  EXPECT_THAT(
+      error_with_config([](core::Json& config) { config["format_version"] = 4; }),
+      HasSubstr("config.json: format_version is '4'; this program reads 1 to 3; use the program that wrote it"));
+  EXPECT_THAT(error_with_config([](core::Json& config) { config["format_version"] = 0; }),
+              HasSubstr("config.json: format_version is '0'; it must be a whole number from 1"));
   EXPECT_THAT(error_with_config([](core::Json& config) { config.erase("model_type"); }),
               HasSubstr("the key 'model_type' is missing"));
   EXPECT_THAT(error_with_config([](core::Json& config) { config["plugin"] = "../../evil"; }),

@@ -146,7 +146,7 @@ TEST(TrainingState, OfANewerVersionIsRefused) {
     FAIL();
   } catch (const core::Error& error) {
     EXPECT_EQ(error.code(), core::ErrorCode::kUnsupported) << "it is not damaged";
-    EXPECT_THAT(error.what(), HasSubstr("this program reads 1 to 3"));
+    EXPECT_THAT(error.what(), HasSubstr("this program reads 1 to 3; use the program that wrote it"));
   }
   json = to_json(TrainingState{});
   json.erase("epoch");

@@ -32,7 +32,12 @@ TEST_F(DamagedRun, AChangedRecordIsRefused) {
               AllOf(HasSubstr("run.json"), HasSubstr("sha256.configuration")));
   record["format_version"] = 3;
   core::write_file(file, record.dump());
-  EXPECT_THAT(error_of([&] { train(task_.config(), StartMode::kResume); }), HasSubstr("this program reads 1 to 2"));
+  EXPECT_THAT(error_of([&] { train(task_.config(), StartMode::kResume); }),
+              HasSubstr("this program reads 1 to 2; use the program that wrote it"));
+  record.erase("format_version");
+  core::write_file(file, record.dump());
+  EXPECT_THAT(error_of([&] { train(task_.config(), StartMode::kResume); }),
+              HasSubstr("is not the record of a training run"));
 }
 
 TEST_F(DamagedRun, ALogThatWasLostIsNoReasonToRefuse) {

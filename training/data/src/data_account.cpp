@@ -21,7 +21,7 @@ core::Json account_of(const Corpus& corpus) {
 }  // namespace
 
 void write_data_account(const std::filesystem::path& path, const Corpus& train, const Corpus* validation) {
-  core::Json account{{"format_version", 1}, {"train", account_of(train)}};
+  core::Json account{{"format_version", kDataAccountVersion}, {"train", account_of(train)}};
   if (validation != nullptr) account["validation"] = account_of(*validation);
   core::write_file(path, core::one_line(account) + "\n");
 }

@@ -6,6 +6,9 @@
 
 namespace dragoman::training {
 
+/// The `format_version` of data.json.
+inline constexpr int kDataAccountVersion = 1;
+
 /// Writes data.json of a run to `path`: the number of pairs of each length, so that a report can show it after the data
 /// is gone.
 ///

@@ -9,6 +9,7 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/folder.h>
+#include <dragoman/core/format_version.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/formats/checksums.h>
@@ -132,11 +133,8 @@ Json to_json(const TrainingState& state) {
 
 TrainingState read_training_state(const Json& json, const std::string& where) {
   core::OptionReader options(json, where);
-  const auto version = options.require_key<std::int64_t>("format_version");
-  options.check(version >= 1, "format_version", "must be a whole number from 1");
-  core::require(version <= RunFiles::kStateVersion, ErrorCode::kUnsupported,
-                "{}: format_version is {}; this program reads 1 to {}; go on with the program that wrote it", where,
-                version, RunFiles::kStateVersion);
+  options.require_key<std::int64_t>("format_version");
+  core::require_known_version(json, RunFiles::kStateVersion, where);
   TrainingState state;
   state.update = options.require_key<std::int64_t>("update");
   state.epoch = options.require_key<std::int64_t>("epoch");

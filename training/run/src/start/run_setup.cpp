@@ -10,6 +10,7 @@
 #include <dragoman/core/append_member.h>
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/format_version.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/option_error.h>
 #include <dragoman/core/quote.h>
@@ -184,17 +185,10 @@ Json read_run_record(const std::filesystem::path& file) {
   const std::string where = file.string();
   Json record = core::parse_json(core::read_regular_file(file, kLargestRecord), where);
   const auto holds_object = [&](const char* key) { return record.contains(key) && record[key].is_object(); };
-  core::require(
-      record.is_object() && holds_object("affects_results") && holds_object("data") && are_texts(record["data"]),
-      ErrorCode::kBadInput, "{}: is not the record of a training run", where);
-  const Json version = record.value("format_version", Json());
-  const std::string shown = core::quote(core::one_line(version));
-  core::require(version.is_number_integer() && version >= 1, ErrorCode::kBadInput,
-                "{}: format_version is {}; it must be a whole number from 1", where, shown);
-  core::require(version <= RunFiles::kRecordVersion, ErrorCode::kUnsupported,
-                "{}: format_version is {}; this program reads 1 to {}; go on with the program that wrote it", where,
-                shown, RunFiles::kRecordVersion);
-  if (version == 1) return record;  // had no sums
+  core::require(record.is_object() && record.contains("format_version") && holds_object("affects_results") &&
+                    holds_object("data") && are_texts(record["data"]),
+                ErrorCode::kBadInput, "{}: is not the record of a training run", where);
+  if (core::require_known_version(record, RunFiles::kRecordVersion, where) == 1) return record;  // had no sums
   core::require(
       holds_object("sha256") && holds_object("configuration") && are_texts(record["sha256"]) &&
           record["sha256"].value("configuration", "") == formats::sha256_of(core::one_line(record["configuration"])),

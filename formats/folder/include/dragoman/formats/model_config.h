@@ -68,7 +68,8 @@ struct ModelConfig {
   LanguageTable languages{};
 };
 
-/// Throws Error{kBadInput} that names `where` and the key. A newer format_version is rejected, older ones are read.
+/// Reads this and all older versions. Throws Error{kUnsupported} for a newer one, and otherwise Error{kBadInput} that
+/// names `where` and the key.
 ModelConfig read_model_config(const core::Json& json, const std::string& where);
 core::Json to_json(const ModelConfig& config);
 }  // namespace dragoman::formats
