@@ -153,7 +153,7 @@ void average_models(const std::vector<path>& folders, const path& output) {
   FolderReplacement replacement(output);
   for (const char* name : ModelFiles::kTranslating)
     if (std::string_view(name) != ModelFiles::kWeights && std::filesystem::exists(folders.front() / name))
-      core::write_file(replacement.folder() / name, core::read_regular_file(folders.front() / name));
+      replacement.add_copy(folders.front() / name);
   core::write_file(replacement.folder() / ModelFiles::kCard, card);
   average_parameters(weights, replacement.folder() / ModelFiles::kWeights);
   replacement.commit(output.string());

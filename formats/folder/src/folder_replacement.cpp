@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <new>
 #include <string>
+#include <vector>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/quote.h>
+#include <dragoman/core/regular_file.h>
 
 namespace dragoman::formats {
 namespace {
@@ -69,6 +71,14 @@ void require_replaceable(const path& target) {
 }
 
 FolderReplacement::FolderReplacement(const path& target) : staged_(replaceable(target), remove_model) {}
+
+void FolderReplacement::add_copy(const path& file) {
+  core::RegularFile input(file);
+  core::OutputFile output(folder() / file.filename(), {.partial = core::PartialPolicy::kTemporary});
+  std::vector<char> block(std::size_t{1} << 20);
+  while (const std::size_t bytes = input.read(block)) output.write({block.data(), bytes});
+  output.commit();
+}
 
 void FolderReplacement::commit(const std::string& weights_from, FolderSums sums) {
   require_finite_weights(SafetensorsFile::open(folder() / ModelFiles::kWeights), weights_from);

@@ -19,6 +19,8 @@ class FolderReplacement {
   explicit FolderReplacement(const std::filesystem::path& target);
 
   const std::filesystem::path& folder() const noexcept { return staged_.folder(); }
+  /// Copies a file to the folder under its own name, byte for byte. Throws Error{kIo} if it is not a regular file.
+  void add_copy(const std::filesystem::path& file);
   /// Requires that the weights are finite, writes SHA256SUMS, syncs the folder, exchanges the names, and removes the
   /// old folder. Sums certify weights, so no writer can omit the check. `weights_from` is the name of the source of the
   /// weights in messages.

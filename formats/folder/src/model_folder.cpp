@@ -318,16 +318,6 @@ void write_model_folder(const Path& target, const ModelFolderContent& content) {
 
 namespace {
 
-void copy_model_file(const Path& from, const Path& to) {
-  core::require(std::filesystem::is_regular_file(from), ErrorCode::kIo, "{}: is not a regular file; put a file there",
-                from.string());
-  core::InputFile input(from);
-  core::OutputFile output(to, {.partial = core::PartialPolicy::kTemporary});
-  std::vector<char> block(std::size_t{1} << 20);
-  for (std::size_t got = 0; (got = input.read(block)) > 0;) output.write({block.data(), got});
-  output.commit();
-}
-
 /// Writes a copy with another configuration and, unless it is empty, another shortlist.
 void write_changed_copy(const Path& source, const Path& output, const ModelConfig& config, std::string_view shortlist,
                         const TokenizerOpener& opener) {
@@ -339,8 +329,7 @@ void write_changed_copy(const Path& source, const Path& output, const ModelConfi
     if (name == ModelFiles::kConfig || name == ModelFiles::kSums || name == ModelFiles::kCard) continue;
     if (name == ModelFiles::kShortlist && !(shortlist.empty() && config.decoding.contains(decoding::kShortlistKey)))
       continue;
-    if (std::error_code ignored; std::filesystem::exists(source / name, ignored))
-      copy_model_file(source / name, folder / name);
+    if (std::error_code ignored; std::filesystem::exists(source / name, ignored)) replacement.add_copy(source / name);
   }
   if (!shortlist.empty()) core::write_file(folder / ModelFiles::kShortlist, shortlist);
   core::write_file(folder / ModelFiles::kCard, card_of(source));

@@ -412,6 +412,22 @@ TEST(ModelFolder, HasAShortlistOfItsOwn) {
                     HasSubstr("bring it, or take the key out")));
 }
 
+/// A reader of text would unpack such a file, or refuse it.
+TEST(ModelFolder, ACopyKeepsBytesThatLookCompressed) {
+  const TemporaryFolder folder;
+  write_model(folder / "m", *make_model());
+  write_shortlist(folder / "m", folder / "m", "a list");
+  const std::string bytes = "\x1f\x8b\x08 is how gzip begins";
+  core::write_file(folder / "m" / "shortlist.bin", bytes);
+  write_checksums(folder / "m");
+  write_decoding_defaults(folder / "m", folder / "copy", {{"shortlist", "shortlist.bin"}, {"alpha", 1}});
+  average_models({folder / "m", folder / "m"}, folder / "mean");
+  for (const char* name : {"copy", "mean"}) {
+    std::ifstream copy(folder / name / "shortlist.bin", std::ios::binary);
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(copy), {}), bytes) << name;
+  }
+}
+
 TEST(ModelFolder, WhoWritesItAnewLearnsWhetherOthersDidMeanwhile) {
   const TemporaryFolder folder;
   write_model(folder / "m", *make_model());
