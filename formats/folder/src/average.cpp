@@ -2,6 +2,7 @@
 
 #include "convert.h"
 #include "dragoman/formats/checksums.h"
+#include "dragoman/formats/finite_weights.h"
 #include "dragoman/formats/model_folder.h"
 #include "folder_replacement.h"
 
@@ -66,7 +67,8 @@ tensor::Tensor view(std::vector<double>& values, std::int64_t count) {
   return {values.data(), 1, count, count, tensor::DType::kF64, tensor::Device::kCpu};
 }
 
-/// Writes the mean of one tensor in blocks, so that memory does not grow with the model.
+/// Writes the mean of one tensor in blocks, so that memory does not grow with the model. All values of the files must
+/// be finite.
 void write_mean(const std::vector<SafetensorsFile>& files, const StoredTensor& expected, SafetensorsWriter& writer) {
   constexpr std::int64_t kPiece = 1 << 16;
   std::vector<double> sums(kPiece);
@@ -76,11 +78,6 @@ void write_mean(const std::vector<SafetensorsFile>& files, const StoredTensor& e
     std::fill(sums.begin(), sums.end(), 0.0);
     for (const SafetensorsFile& file : files) {
       file.read(*file.find(expected.name), begin, view(values, count));
-      const auto end = values.begin() + count;
-      core::require(std::all_of(values.begin(), end, [](double value) { return std::isfinite(value); }),
-                    ErrorCode::kBadInput,
-                    "{}: the tensor {} holds NaN or infinity; the file is damaged, or training diverged", file.name(),
-                    quote(expected.name));
       for (std::int64_t i = 0; i < count; ++i) sums[static_cast<std::size_t>(i)] += values[static_cast<std::size_t>(i)];
     }
     for (double& sum : sums) sum /= static_cast<double>(files.size());
@@ -131,6 +128,7 @@ std::string averaged_card(const OpenedModel& first, const std::vector<path>& fol
 void average_parameters(const std::vector<path>& inputs, const path& output) {
   for (const path& input : inputs) core::require_not_in_the_way(input, output);
   const std::vector<SafetensorsFile> files = open_all(inputs);
+  for (const SafetensorsFile& file : files) require_finite_weights(file, file.name());
   const std::vector<StoredTensor> tensors = writable_order(files.front());
   std::vector<TensorSpec> specs;
   for (const StoredTensor& stored : tensors) specs.push_back({stored.name, *stored.dtype, stored.shape});

@@ -2,6 +2,8 @@
 
 #include "folder_test_support.h"
 
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -94,6 +96,19 @@ TEST(AverageParameters, RefusesWhatDoesNotBelongTogether) {
   EXPECT_FALSE(std::filesystem::exists(folder / "mean"));
 }
 
+TEST(AverageParameters, RefusesValuesThatAreNotFiniteAndMeansThatOverflow) {
+  constexpr double kMax = std::numeric_limits<double>::max();
+  const TemporaryFolder folder;
+  write_tensors(folder / "a", {{{"x", DType::kF64, {2}}, {1, kMax}}});
+  write_tensors(folder / "nan", {{{"x", DType::kF64, {2}}, {1, std::numeric_limits<double>::quiet_NaN()}}});
+  const auto error = [&](const char* other) {
+    return error_of([&] { average_parameters({folder / "a", folder / other}, folder / "mean"); });
+  };
+  EXPECT_THAT(error("nan"), HasSubstr("nan: the value 1 of the tensor 'x' is nan; the file is damaged"));
+  EXPECT_THAT(error("a"), HasSubstr("a: the mean of 'x' is no finite number: values of the models are too large"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "mean"));
+}
+
 TEST(AverageModels, MakesAModelThatSaysWhatItIs) {
   const TemporaryFolder folder;
   const auto one = make_model(1);
@@ -127,7 +142,7 @@ TEST(AverageModels, DoesNotVouchForWhatIsDamaged) {
   changed.replace(whole.size() - 4, 4, std::string("\0\0\x80\x7F", 4));
   core::write_file(weights, changed);
   std::filesystem::remove(folder / "two/SHA256SUMS");
-  EXPECT_THAT(error_of(average), HasSubstr("two/model.safetensors: the tensor"));
+  EXPECT_THAT(error_of(average), HasSubstr("two/model.safetensors: the value 1 of the tensor 'bias' is inf"));
   EXPECT_FALSE(std::filesystem::exists(folder / "mean"));
 }
 
