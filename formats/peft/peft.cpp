@@ -30,7 +30,7 @@ using std::filesystem::path;
 constexpr std::uint64_t kLongestConfig = std::uint64_t{1} << 20;
 /// Names in models have some 60 bytes. Each end of a name is looked up in the lists of the configuration, so time grows
 /// with the square of its length.
-constexpr std::size_t kLongestModule = 1000;
+constexpr std::size_t kMaxTensorName = 1000;
 /// Larger values than any in use; they indicate a damaged file.
 constexpr std::int64_t kLargestRank = 65536;
 constexpr double kLargestAlpha = 1e9;
@@ -187,9 +187,9 @@ std::set<std::string> modules_in(const ForeignTensors& tensors) {
                   "{}: the tensor {} is no low-rank matrix of a linear layer; merge the adapters in PEFT "
                   "(merge_and_unload), and import what it saves",
                   tensors.file(), core::quote(name));
-    core::require(name.size() <= kLongestModule, ErrorCode::kBadInput,
-                  "{}: the name of the tensor {} has {} bytes; names of modules have at most {}", tensors.file(),
-                  core::quote(name), name.size(), kLongestModule);
+    core::require(name.size() <= kMaxTensorName, ErrorCode::kBadInput,
+                  "{}: the name of the tensor {} has {} bytes; names of tensors have at most {}", tensors.file(),
+                  core::quote(name), name.size(), kMaxTensorName);
     if (!name.ends_with(kLoraA)) continue;
     const auto module = name.substr(kModulePrefix.size(), name.size() - kModulePrefix.size() - kLoraA.size());
     static_cast<void>(tensors.get(tensor_name(module, kLoraB)));

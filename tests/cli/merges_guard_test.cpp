@@ -69,7 +69,7 @@ TEST_F(MergesGuard, MergesThatAreReadAreKept) {
   core::write_file(folder_ / "vocab.json", "old\n");
   expect_refusal("words.json -o vocab.json", "merges.txt", "is the input");
   expect_refusal("words.json --from gpt2 -o vocab.json", "merges.txt", "is the input");
-  expect_refusal("merges.txt --from subword-nmt --to gpt2 -o vocab.json", "merges.txt", "merges.txt");
+  expect_refusal("merges.txt --from subword-nmt --to gpt2 -o vocab.json", "merges.txt", "is the input");
   EXPECT_EQ(core::read_file(folder_ / "vocab.json"), "old\n");
 }
 

@@ -43,6 +43,15 @@ bool names_a_file(const std::string& kind) {
   return std::regex_match(kind, files);
 }
 
+/// A new kind of value has to be said to be a file or none, because the program guards files by their kind.
+bool names_no_file(const std::string& kind) {
+  static const std::regex others(
+      R"((N|X|G|P|ADDRESS|ALPHA|CODE|CONTEXT|FORM|FORMAT|HOW|KEY|KIND|LANGUAGE|LIST|LOCALE|MARK|METRIC|MODE|NAME|)"
+      R"(ORIGIN|PATTERN|PLUGIN|POLICY|PRESET|RATE|REGEX|ROLE|SECONDS|SHARE|SIZE|STEP|SYMBOL|TEXT|TOKEN|TYPE|UNIT|)"
+      R"(UNITS|URL|WHAT|WHICH)(,?\.\.\.)?|ACTION|I/N|KEY=VALUE|NAME\[\.KEY=VALUE\]|\[=N\]|\[ID, \.\.\.\])");
+  return std::regex_match(kind, others);
+}
+
 const std::set<std::string> kOutputs = {"output",      "map",           "rejected",     "validation-output",
                                         "test-output", "attention-svg", "attention-npy"};
 
@@ -91,6 +100,14 @@ TEST(NamedFiles, NoOutputReplacesWhatAnotherOptionReads) {
     }
   }
   EXPECT_GT(tried, 250);
+}
+
+TEST(NamedFiles, EachKindOfValueIsAFileOrNone) {
+  const TemporaryFolder folder;
+  for (const auto& [command, options] : listed_options(folder))
+    for (const ListedOption& option : options)
+      EXPECT_NE(names_a_file(option.kind), option.kind.empty() || names_no_file(option.kind))
+          << command << " --" << option.name << " " << option.kind;
 }
 
 TEST(NamedFiles, StandardInputIsAnInputLikeOthers) {

@@ -89,8 +89,10 @@ TEST_F(TextMemory, LongLinesTakeAFewDozenBytesForEach) {
   const std::string unigram = (source_folder() / "tests/tokenizer/golden/learned_unigram_bytes.model").string();
   const std::string word(4'000'000, 'a');
   EXPECT_LT(bytes_for_each("encode -t '" + bpe + "' text -o /dev/null", word), 26);
-  EXPECT_LT(bytes_for_each("encode -t '" + unigram + "' text -o /dev/null", word), 45);
+  EXPECT_LT(bytes_for_each("encode -t '" + unigram + "' text -o /dev/null", word), 36);
   EXPECT_LT(bytes_for_each("verify '" + bpe + "' '" + bpe + "' text", word), 45);
+  EXPECT_LT(bytes_for_each("inspect '" + bpe + "' --corpus text", word), 86);
+  EXPECT_LT(bytes_for_each("inspect '" + unigram + "' --corpus text", word), 86);
 }
 
 TEST_F(TextMemory, ALineForWhichThereIsNoMemoryIsNamed) {

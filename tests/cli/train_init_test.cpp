@@ -111,6 +111,7 @@ TEST_F(TrainInitTest, AFileThatExistsIsReplacedOnRequestOnly) {
   EXPECT_THAT(file_content(folder_ / "train.yml"), StartsWith("# Written by"));
   const Outcome input = run("train --init train.de --overwrite" + corpus_);
   EXPECT_EQ(input.status, 2) << input.error;
+  EXPECT_THAT(input.error, HasSubstr("--init train.de: is the input"));
   EXPECT_THAT(file_content(folder_ / "train.de"), StartsWith("eins"));
 }
 

@@ -4,18 +4,17 @@
 
 #include <filesystem>
 
-// What the system tells of the time of processes, in seconds.
+// The time of processes as the system tells it, in seconds.
 
 namespace dragoman::faults {
 
-/// For how long a thread was ready to run but did not.
+/// Returns for how long a thread was ready to run but did not.
 double thread_wait(const std::filesystem::path& task);
-/// The wait of that thread of the process that waited longest.
+/// Returns the longest such wait of a thread of the process.
 double processor_wait(pid_t process);
-/// For how long so far other machines had the processors of this one, if it is a virtual machine; of a processor, on
-/// average.
+/// Returns for how long other machines have had a processor of this one so far, on average, if it is a virtual machine.
 double stolen_seconds();
-/// The processor time of all threads of a process so far; 0 if it has ended.
+/// Returns the processor time of all threads of a process so far, and 0 if it has ended.
 double processor_seconds(pid_t process);
 /// Whether the process blocks SIGTERM. Dragoman does so as soon as its command begins, and a thread waits for it.
 bool blocks_terminate(pid_t process);

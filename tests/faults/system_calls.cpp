@@ -158,9 +158,9 @@ std::string_view name_of(CallClass call_class) {
   return kNames[static_cast<std::size_t>(call_class)];
 }
 
-std::uint64_t count_of_disks(const std::vector<std::uint64_t>& counts) {
+std::uint64_t count_disk_calls(const std::vector<std::uint64_t>& counts) {
   std::uint64_t count = 0;
-  for (std::size_t i = 0; i < counts.size(); ++i) count += is_of_disks(static_cast<CallClass>(i)) ? counts[i] : 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) count += is_disk_call(static_cast<CallClass>(i)) ? counts[i] : 0;
   return count;
 }
 
@@ -231,7 +231,7 @@ std::optional<CallSupervisor::Answer> CallSupervisor::decide(const seccomp_notif
   if (!call_class) return Answer{};
   ++counts_[static_cast<std::size_t>(*call_class)];
   if (is_due(*call_class)) return strike(call);
-  return Answer{.at_once = !is_of_disks(*call_class)};
+  return Answer{.at_once = !is_disk_call(*call_class)};
 }
 
 std::optional<CallClass> CallSupervisor::classify(const seccomp_notif& call) const {

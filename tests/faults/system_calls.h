@@ -35,13 +35,13 @@ inline constexpr std::size_t kCallClasses = 15;
 
 std::string_view name_of(CallClass call_class);
 
-/// Whether a slow disk makes such a call slow.
-constexpr bool is_of_disks(CallClass call_class) {
+/// Returns whether a slow disk makes such a call slow.
+constexpr bool is_disk_call(CallClass call_class) {
   using enum CallClass;
   return call_class != kWriteError && call_class != kStartThread && call_class != kMapMemory;
 }
-/// How many of the calls, counted by class, are of that kind.
-std::uint64_t count_of_disks(const std::vector<std::uint64_t>& counts);
+/// Returns how many of the calls, counted by class, go to a disk.
+std::uint64_t count_disk_calls(const std::vector<std::uint64_t>& counts);
 
 /// What happens to a chosen system call instead of its work, or before it.
 struct CallFault {
@@ -88,13 +88,13 @@ class CallSupervisor {
     slow_from_ = first;
     delay_ = seconds;
   }
-  /// Lets the slowed calls run whose time has come. To be called often.
+  /// Lets the slowed calls run whose time has come. The caller calls it often.
   void release_slowed();
 
   bool started() const noexcept { return started_; }
   bool fired() const noexcept { return fired_; }
   const std::vector<std::uint64_t>& counts() const noexcept { return counts_; }
-  std::uint64_t count() const { return count_of_disks(counts_); }
+  std::uint64_t count() const { return count_disk_calls(counts_); }
   /// Peak of the address space in bytes, as it was when the program ended by itself.
   std::uint64_t peak_address_space() const noexcept { return peak_address_space_; }
 

@@ -54,6 +54,10 @@ std::string many_arrays(std::string_view seed, std::size_t size) {
   return zip_of(files) + std::string(rest);
 }
 
+std::string model_files_of_shared_bytes(std::string_view seed, std::size_t size) {
+  return files_of_shared_bytes(seed, size) + std::string(split_files(seed).rest);
+}
+
 /// The settings in the seed, grown as YAML grows. They are an array of bytes with NumPy's header of 128 bytes.
 std::string grown_settings(std::string_view seed, Growth growth, std::size_t size) {
   constexpr std::size_t kHeader = 128;
@@ -183,7 +187,7 @@ std::string many_added_tokens(std::string_view seed, std::size_t size) {
   return json.dump();
 }
 
-/// A piece of letters: a third of the file, as far as pieces may be long.
+/// The piece has letters that are a third of the file, unless that is longer than pieces may be.
 std::string long_piece(std::string_view seed, std::size_t size) {
   Json json = Json::parse(seed);
   Json& vocabulary = json["model"]["vocab"];
@@ -313,41 +317,41 @@ std::string packed_zeros(std::string_view /*seed*/, std::size_t size) {
 
 constexpr auto kGrowths = std::to_array<FormatGrowth>({
     {"safetensors", "many tensors", "sample.safetensors", many_tensors},
-    {"safetensors", "tensors of shared bytes", "sample.safetensors", tensors_of_shared_bytes},
+    {"safetensors", "tensors of shared bytes", "sample.safetensors", tensors_of_shared_bytes, "overlaps another"},
     {"torch_file", "tensors of one storage", "state.pt", tensors_of_one_storage},
     {"torch_file", "references to one text", "state.pt", references_to_one_text},
     {"torch_file", "pairs of pairs", "state.pt", pairs_of_pairs},
     {"torch_file", "nested lists", "state.pt", nested_lists},
     {"torch_file", "many keys", "state.pt", many_keys},
     {"torch_file", "many storages", "state.pt", many_storages},
-    {"torch_file", "files of shared bytes", "state.pt", files_of_shared_bytes},
-    {"fairseq", "settings of one text", "example", settings_of_one_text},
-    {"fairseq", "weights of one storage", "example", weights_of_one_storage},
-    {"marian", "many arrays", "plain", many_arrays},
-    {"marian", "files of shared bytes", "plain", files_of_shared_bytes},
-    {"marian", "settings with aliases", "plain", settings_with_aliases},
-    {"marian", "settings with levels", "plain", settings_with_levels},
-    {"ctranslate2", "many arrays", "opus-int8", more_arrays},
+    {"torch_file", "files of shared bytes", "state.pt", files_of_shared_bytes, "share bytes"},
+    {"fairseq", "settings of one text", "example", settings_of_one_text, "more than any model's"},
+    {"fairseq", "weights of one storage", "example", weights_of_one_storage, "parts of the model share them"},
+    {"marian", "many arrays", "plain", many_arrays, "of no use in such a model"},
+    {"marian", "files of shared bytes", "plain", model_files_of_shared_bytes, "share bytes"},
+    {"marian", "settings with aliases", "plain", settings_with_aliases, "too many values"},
+    {"marian", "settings with levels", "plain", settings_with_levels, "nested too deeply"},
+    {"ctranslate2", "many arrays", "opus-int8", more_arrays, "of no use in such a model"},
     {"ctranslate2", "many aliases", "opus-int8", many_aliases},
     {"peft", "many ranks", "patterns", many_ranks},
     {"peft", "many alphas", "patterns", many_alphas},
     {"peft", "many modules", "patterns", many_modules},
     {"tokenizer_json", "many pieces", "plain.json", many_pieces},
     {"tokenizer_json", "a long piece", "plain.json", long_piece},
-    {"tokenizer_json", "a long added token", "plain.json", long_added_token},
+    {"tokenizer_json", "a long added token", "plain.json", long_added_token, "looked for in texts"},
     {"tokenizer_json", "many added tokens", "plain.json", many_added_tokens},
     {"composed", "many pieces", "unigram", many_pieces},
     {"composed", "many added tokens", "unigram", many_added_tokens},
-    {"composed", "a long piece", "unigram", long_piece},
+    {"composed", "a long piece", "unigram", long_piece, "looked for in texts"},
     {"composed", "long pieces", "unigram", long_pieces},
-    {"composed", "a long added token", "unigram", long_added_token},
+    {"composed", "a long added token", "unigram", long_added_token, "looked for in texts"},
     {"composed", "a long template", "unigram", long_template},
     {"tokenizer_formats", "many pieces", "sentencepiece", many_sentencepieces},
     {"http_request", "many requests", "get", many_requests},
     {"pair_block", "many pairs", "ids", many_pairs},
     {"detector_table", "many rows", "six_languages", many_rows},
-    {"checksums", "many sums", "text", many_sums},
-    {"pipeline_config", "many stages", "encode", many_stages},
+    {"checksums", "many sums", "text", many_sums, "larger than the 1048576 bytes"},
+    {"pipeline_config", "many stages", "encode", many_stages, "a pipeline has at most 1000"},
     {"training_state", "a long ranking", "state.json", long_ranking},
     {"model_reference", "many sentences", "two_sentences", many_sentences},
     {"compressed", "packed zeros", "gzip", packed_zeros},

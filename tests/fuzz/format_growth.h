@@ -14,6 +14,7 @@ struct FormatGrowth {
   std::string_view name;
   std::string_view seed;  ///< a file of the target's corpus, or nothing
   std::string (*make)(std::string_view seed, std::size_t size);
+  std::string_view refusal = {};  ///< is in the message if the reader refuses what has grown; nothing if it accepts it
 };
 
 std::span<const FormatGrowth> format_growths();

@@ -12,6 +12,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -94,8 +95,8 @@ using MakeInput = std::function<std::string(std::size_t size)>;
 /// What growing an input to twice and four times its size costs.
 class GrowingCost {
  public:
-  /// Four times the input takes at most eight times as much: twice what is linear, since containers double their room.
-  /// Twice the square root of what is quadratic.
+  /// Four times the input takes at most eight times as much. The bound lies between linear growth, which is 4 and up to
+  /// 8 where containers double their room, and quadratic growth, which is 16.
   static constexpr double kMaxGrowth = 8;
 
   /// The smallest input has `size` bytes, or more where the largest would take no time that can be measured or where
@@ -160,7 +161,7 @@ std::size_t smallest_size(std::string_view seed) {
   return std::max(std::size_t{16} << 10, 4 * seed.size());
 }
 
-/// What the growths of a target have in common: the largest of their figures.
+/// The largest figures of the growths of a target.
 struct GrowthTable {
   double time = 0;
   double memory = 0;
@@ -169,6 +170,7 @@ struct GrowthTable {
   int inputs = 0;
   int accepted = 0;
 
+  /// Returns without a figure if costs are not comparable.
   void add(const GrowingCost& cost, const std::string& what) {
     if (!cost.comparable()) return;
     EXPECT_LE(cost.milliseconds(), GrowingCost::kMaxGrowth) << what << ": " << cost.described();
@@ -195,9 +197,15 @@ const std::map<std::string_view, std::string_view> kRefuseAllThatHasGrown = {
 TEST_P(EveryTarget, CostsGrowAtMostAsItsInputDoes) {
   const Target& target = GetParam();
   GrowthTable table;
-  const auto add = [&](const std::string& what, const MakeInput& make, std::size_t size) {
+  const auto add = [&](const std::string& what, const MakeInput& make, std::size_t size,
+                       std::optional<std::string_view> refusal = {}) {
     try {
-      table.add(GrowingCost(target, make, size), what);
+      const GrowingCost cost(target, make, size);
+      table.add(cost, what);
+      if (!refusal) return;
+      EXPECT_TRUE(cost.comparable()) << what;
+      EXPECT_EQ(cost.largest().accepted, refusal->empty()) << what << ": " << last_refusal();
+      EXPECT_THAT(refusal->empty() ? "" : last_refusal(), HasSubstr(*refusal)) << what;
     } catch (const std::exception& fault) {
       ADD_FAILURE() << fault.what() << " in " << what;
     }
@@ -214,7 +222,8 @@ TEST_P(EveryTarget, CostsGrowAtMostAsItsInputDoes) {
     if (growth.target != target.name) continue;
     const std::string& seed = seeds.at(std::string(growth.seed));
     add(
-        std::string(growth.name), [&](std::size_t size) { return growth.make(seed, size); }, smallest_size(seed));
+        std::string(growth.name), [&](std::size_t size) { return growth.make(seed, size); }, smallest_size(seed),
+        growth.refusal);
   }
   EXPECT_NE(table.accepted > 0, kRefuseAllThatHasGrown.contains(target.name));
   RecordProperty("time_growth", fmt::format("{:.2f}", table.time));

@@ -51,6 +51,12 @@ inline void check_message(std::string_view message) {
   if (message.size() > kLongest) throw Fault("a message is short: " + std::string(message.substr(0, 400)));
 }
 
+/// The message of the last file that accepts() found to be refused.
+inline std::string& last_refusal() {
+  static std::string message;
+  return message;
+}
+
 /// Runs `read`. False if it threw a core::Error, whose message is checked.
 template <class Read>
 bool accepts(Read&& read) {
@@ -59,6 +65,7 @@ bool accepts(Read&& read) {
     return true;
   } catch (const core::Error& error) {
     check_message(error.what());
+    last_refusal() = error.what();
     return false;
   }
 }

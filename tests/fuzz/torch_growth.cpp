@@ -77,7 +77,9 @@ std::string references_to_one_text(std::string_view /*seed*/, std::size_t size) 
 
 /// Pairs of the pair before: the n-th stands for 2^n values.
 std::string pairs_of_pairs(std::string_view /*seed*/, std::size_t size) {
-  const std::string pairs = parts(size, [](std::size_t i) { return recall(i) + recall(i) + "\x86" + remember(i + 1); });
+  // Each takes the place of the one before it on the stack.
+  const std::string pairs =
+      parts(size, [](std::size_t i) { return "0" + recall(i) + recall(i) + "\x86" + remember(i + 1); });
   return torch_file("}" + pickled("pairs") + "K\1" + remember(0) + pairs + "s");
 }
 

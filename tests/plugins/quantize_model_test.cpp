@@ -16,7 +16,6 @@ namespace dragoman::plugins {
 namespace {
 
 using tensor::ComputeChoice;
-using ::testing::AnyOf;
 using testing::error_of;
 using ::testing::HasSubstr;
 
@@ -140,7 +139,7 @@ TEST_F(QuantizeModel, NeverClearsItsInputAway) {
   for (const char* name : {"out.partial", "out.replaced"}) {
     std::filesystem::copy(kModel, folder_ / name);
     EXPECT_THAT(error_of([&] { quantize_model(folder_ / name, folder_ / "out", ComputeChoice::kI8, host); }),
-                AnyOf(HasSubstr("has the name of the input"), HasSubstr("would be lost")));
+                HasSubstr("has the name of the input"));
     EXPECT_NO_THROW(formats::verify_checksums(folder_ / name));
     EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
   }

@@ -49,7 +49,7 @@ class CountWords final : public Command {
     count_.invalid_utf8 = utf8_.value();
     input_.choose(name(), count_.invalid_utf8);
     const auto files = input_.files();
-    require_not_an_input(output_, files);
+    require_not_an_input(output_, files, "output");
     core::OutputFile output(output_, {.stop = session.stop});
     const auto count = input_.is_counts() ? tokenizer::merge_counts : tokenizer::count_words;
     const auto summary = count(files, output, count_, session.progress, session.log, session.stop);

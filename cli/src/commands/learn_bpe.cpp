@@ -92,7 +92,7 @@ class LearnBpe final : public Command {
     const auto files = input_.files();
     std::vector<std::filesystem::path> inputs = files;
     inputs.insert(inputs.end(), {symbols_file_, rules_.rules_file(), patterns_file_});
-    for (const std::int32_t size : sizes) require_not_an_input(path_for_size(output_, size), inputs);
+    for (const std::int32_t size : sizes) require_not_an_input(path_for_size(output_, size), inputs, "output");
     for (const std::string token : {"<unk>", "<s>", "</s>"})
       if (!no_special_ && std::ranges::find(learn_.special_tokens, token) == learn_.special_tokens.end())
         core::log(

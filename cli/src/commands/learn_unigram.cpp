@@ -70,7 +70,7 @@ class LearnUnigram final : public Command {
     if (!symbols_file_.empty()) append_user_symbols(symbols_file_, learn_.user_symbols);
     require_folder_of_output();
     const auto files = input_.files();
-    require_not_an_input(output_, files);
+    require_not_an_input(output_, files, "output");
     if (!rules_.rules_file().empty()) rules_.apply_to(learn_.normalization);
     const auto learn = input_.is_counts() ? tokenizer::learn_unigram_from_counts : tokenizer::learn_unigram;
     const auto learned = learn(files, learn_, session.progress, session.log, session.stop);

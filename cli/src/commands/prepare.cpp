@@ -209,14 +209,16 @@ class Prepare final : public Command {
       throw UsageError("--validation and --validation-output go together");
     if ((prepare_.test > 0) == prepare_.test_output.empty()) throw UsageError("--test and --test-output go together");
     std::vector<std::filesystem::path> written;
-    for (const auto* names : {&outputs_, &validation_outputs_, &test_outputs_})
-      for (const std::string& name : *names) require_new(name, written);
-    if (!prepare_.rejected.empty()) require_new(prepare_.rejected, written);
+    for (const std::string& name : outputs_) require_new("output", name, written);
+    for (const std::string& name : validation_outputs_) require_new("validation-output", name, written);
+    for (const std::string& name : test_outputs_) require_new("test-output", name, written);
+    if (!prepare_.rejected.empty()) require_new("rejected", prepare_.rejected, written);
   }
 
-  void require_new(const std::string& name, std::vector<std::filesystem::path>& written) const {
+  void require_new(const std::string& option, const std::string& name,
+                   std::vector<std::filesystem::path>& written) const {
     if (name == "-") throw UsageError("standard output is for the statistics; name files for the pairs");
-    require_not_an_input(name, input_files_);
+    require_not_an_input(name, input_files_, option);
     for (const auto& other : written)
       if (core::same_file(name, other)) throw UsageError(fmt::format("{} is named as an output twice", name));
     written.emplace_back(name);

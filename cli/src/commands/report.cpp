@@ -88,7 +88,7 @@ class MakeReport final : public Command {
     const std::filesystem::path target = std::filesystem::weakly_canonical(output_, ignored);  // with links resolved
     const std::string kind = target.extension();
     if (kind == ".html" || kind == ".htm") return;
-    require_not_an_input(output_, {runs_.begin(), runs_.end()});
+    require_not_an_input(output_, {runs_.begin(), runs_.end()}, "output");
   }
 
   void add_attention(std::vector<report::RunHistory>& histories, const Session& session) {

@@ -84,7 +84,7 @@ class Translate final : public Command {
     check_together();
     const std::vector<std::filesystem::path> inputs = expand_inputs();
     take_share_of_job(session.log);
-    require_not_an_input(write_.settings()["path"].get<std::string>(), inputs);
+    require_not_an_input(write_.settings()["path"].get<std::string>(), inputs, "output");
     plugins::Host host(host_options_);
     const std::string device = translate_.settings()["device"].get<std::string>();
     // The backend measures times from now on, also for the pipeline, which gets the same device.

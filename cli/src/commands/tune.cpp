@@ -82,12 +82,13 @@ class Tune final : public Command {
     const training::TuneConfig config = read_config();
     if (source_ == "-" && target_ == "-") throw UsageError("--source and --target cannot both be standard input");
     if (!output_.empty()) {
-      require_not_an_input(output_, {source_, target_});
+      require_not_an_input(output_, {source_, target_}, "output");
       formats::require_replaceable(output_);
     }
     plugins::Host host(model_options_.host());
     const formats::FolderState state(model_);
-    // A new folder certifies its weights, even if --allow-non-finite uses them. Before the searches, which take long.
+    // A new folder certifies its weights, even if --allow-non-finite uses them. The searches take long, so the check
+    // comes before them.
     if (!output_.empty())
       formats::require_finite_weights(std::filesystem::path(model_) / formats::ModelFiles::kWeights);
     const core::Json defaults = formats::load_model_config(model_).decoding;

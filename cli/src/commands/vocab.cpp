@@ -87,7 +87,7 @@ class Vocab final : public Command {
     const bool needs_text = action_ == "prune" || (action_ == "extend" && size_ > 0);
     if (needs_text && corpus_.empty() && standard_input_is_piped()) corpus_ = {"-"};
     const std::vector<std::filesystem::path> corpus = expand_files(corpus_);
-    require_not_an_input(output_, corpus);
+    require_not_an_input(output_, corpus, "output");
     if (!map_.empty()) require_not_an_input(map_, corpus, "map");
     const VocabularyEdit edit = this->edit(session);
     const tokenizer::BpeTokenizer checked(edit.definition, output_);

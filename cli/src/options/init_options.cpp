@@ -85,7 +85,7 @@ void InitOptions::write(const std::string& configuration, const Session& session
   core::require(overwrite_ || configuration == "-" || !fs::exists(fs::symlink_status(configuration, ignored)),
                 core::ErrorCode::kInvalidArgument,
                 "{}: exists already; name another file, or pass --overwrite to replace it", configuration);
-  require_not_an_input(configuration, {source_, target_, validation_source_, validation_target_});
+  require_not_an_input(configuration, {source_, target_, validation_source_, validation_target_}, "init");
   const training::CorpusSize size = training::measure_corpus(source_, target_, session.progress, session.stop);
   if (files.validated())
     training::measure_corpus(validation_source_, validation_target_, session.progress, session.stop);

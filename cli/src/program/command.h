@@ -41,7 +41,8 @@ class Command {
   /// Returns the options that positional arguments fill, in order. The last one takes all remaining arguments.
   virtual std::vector<std::string> positional() const { return {}; }
   /// Returns the options whose files or folders are written. All others that name files or folders are read, and the
-  /// program refuses an output that would replace one of them. A command that returns nothing does so itself.
+  /// program refuses an output that would replace one of them. A command that returns nothing does so itself. An option
+  /// names files if its kind of value begins with FILE, DIR, FOLDER, PATH or MODEL.
   virtual std::vector<std::string> written() const { return {"output"}; }
   /// Returns the keys, as paths, that the option --set accepts, for messages about unknown options.
   virtual std::vector<std::string> keys() const { return {}; }

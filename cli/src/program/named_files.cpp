@@ -23,10 +23,10 @@ struct NamedFile {
 };
 
 /// Where the name is in a value.
-enum class Place { kNone, kWhole, kBehindEquals, kBeforeEquals };
+enum class Place { kNone, kWhole, kAfterEquals, kBeforeEquals };
 
 Place place_of_name(const std::string& kind) {
-  if (kind.find("=FILE") != std::string::npos || kind.find("=DIR") != std::string::npos) return Place::kBehindEquals;
+  if (kind.find("=FILE") != std::string::npos || kind.find("=DIR") != std::string::npos) return Place::kAfterEquals;
   const auto begins = [&](std::string_view word) { return kind.starts_with(word); };
   if (std::ranges::none_of(std::array{"FILE", "DIR", "FOLDER", "PATH", "MODEL"}, begins)) return Place::kNone;
   return kind.find("[=") != std::string::npos ? Place::kBeforeEquals : Place::kWhole;

@@ -166,18 +166,6 @@ void recover_replaced(const fs::path& target, const FolderRemover& remove) {
     rename_durably(replaced, target);
 }
 
-void require_not_in_the_way(const fs::path& input, const fs::path& output) {
-  std::error_code ignored;
-  fs::path place = fs::weakly_canonical(output, ignored);
-  if (!place.has_filename()) place = place.parent_path();  // for "name/"
-  for (const std::string_view suffix : {kPartialSuffix, kReplacedSuffix}) {
-    const fs::path scratch = with_suffix(place, suffix);
-    require(!fs::equivalent(input, scratch, ignored), ErrorCode::kInvalidArgument,
-            "{}: has the name under which {} is made, and would be lost; give one of them another name", input.string(),
-            output.string());
-  }
-}
-
 StagedFolder::StagedFolder(const fs::path& target, FolderRemover remove)
     : target_(resolve_folder(target)), staging_(with_suffix(target_, kPartialSuffix)), remove_(std::move(remove)) {
   require_no_link(staging_);

@@ -2,10 +2,12 @@
 
 #include "dragoman/core/error.h"
 #include "dragoman/core/file.h"
+#include "dragoman/core/folder.h"
 #include "dragoman/core/publish_together.h"
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 namespace dragoman::core {
 namespace {
@@ -36,14 +38,14 @@ fs::path target_of(fs::path path) {
   return path;
 }
 
-/// Returns whether the input has a name that only exists until the output is complete: what has it is written, renamed
-/// or removed.
-bool is_temporary_file_of(const fs::path& output, const fs::path& input) {
-  const std::string partial(kPartialSuffix);
-  const std::string target = target_of(output).string();
-  const auto has_suffix = [&](const std::string& suffix) { return same_file(input, target + suffix); };
-  return has_suffix(partial) || has_suffix(partial + std::string(kJobSuffix)) ||
-         has_suffix(std::string(kSupersededSuffix));
+void require_no_temporary_name(const fs::path& input, const std::string& name, const fs::path& output) {
+  fs::path target = target_of(output);
+  if (!target.has_filename()) target = target.parent_path();  // for "name/"
+  const std::string job = std::string(kPartialSuffix) + std::string(kJobSuffix);
+  for (const std::string_view suffix : {kPartialSuffix, std::string_view(job), kSupersededSuffix, kReplacedSuffix})
+    require(!same_file(input, target.string() + std::string(suffix)), ErrorCode::kInvalidArgument,
+            "{}: until it is complete, a file or folder has the name of the input {}; name another output",
+            output.string(), name);
 }
 
 void require_not_appended_to(const fs::path& input, const std::string& name) {
@@ -57,11 +59,14 @@ void require_other_file(const fs::path& output, const fs::path& input, const std
   if (output == "-") return require_not_appended_to(input, name);
   require(!same_file(input, output), ErrorCode::kInvalidArgument,
           "{}: is the input {}, which it would replace; name another output", output.string(), name);
-  require(!is_temporary_file_of(output, input), ErrorCode::kInvalidArgument,
-          "{}: while it is written, a file has the name of the input {}; name another output", output.string(), name);
+  require_no_temporary_name(input, name, output);
 }
 
 }  // namespace
+
+void require_no_temporary_name(const fs::path& input, const fs::path& output) {
+  require_no_temporary_name(input, input.string(), output);
+}
 
 void require_not_an_input(const fs::path& output, const std::vector<fs::path>& inputs) {
   for (const fs::path& input : inputs) {

@@ -209,6 +209,7 @@ std::string one_line(const Json& value) {
 }
 
 void append_member(Json& object, std::string key, Json value) {
+  // The emplace_back() of an ordered object looks at all keys first, so the list that it is based on is used.
   using Members = std::vector<std::pair<const std::string, Json>>;
   static_cast<Members&>(object.get_ref<Json::object_t&>()).emplace_back(std::move(key), std::move(value));
 }

@@ -11,7 +11,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
-#include <dragoman/core/folder.h>
+#include <dragoman/core/input_guard.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
 
@@ -126,7 +126,7 @@ std::string averaged_card(const OpenedModel& first, const std::vector<path>& fol
 }  // namespace
 
 void average_parameters(const std::vector<path>& inputs, const path& output) {
-  for (const path& input : inputs) core::require_not_in_the_way(input, output);
+  for (const path& input : inputs) core::require_no_temporary_name(input, output);
   const std::vector<SafetensorsFile> files = open_all(inputs);
   for (const SafetensorsFile& file : files) require_finite_weights(file, file.name());
   const std::vector<StoredTensor> tensors = writable_order(files.front());
@@ -142,7 +142,7 @@ void average_models(const std::vector<path>& folders, const path& output) {
   const ModelFolder first = ModelFolder::open(folders.front());
   std::vector<path> weights;
   for (const path& folder : folders) {
-    core::require_not_in_the_way(folder, output);
+    core::require_no_temporary_name(folder, output);
     if (&folder != &folders.front()) require_same_configuration(first, ModelFolder::open(folder));
     verify_checksums_if_there(folder);
     weights.push_back(folder / ModelFiles::kWeights);

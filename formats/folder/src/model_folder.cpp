@@ -10,7 +10,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
-#include <dragoman/core/folder.h>
+#include <dragoman/core/input_guard.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/decoding/model_defaults.h>
@@ -301,7 +301,7 @@ void write_model_folder(const Path& target, const ModelFolderContent& content) {
   core::write_file(folder / ModelFiles::kCard, content.card);
   ModelFolder::open(folder, content.opener);  // a folder that it rejects must not be written
   const nn::ParameterStore& parameters = content.model->parameters();
-  // Before gigabytes are written. Streamed weights are checked when they are written.
+  // This comes before gigabytes are written. Streamed weights are checked when they are written.
   if (!content.values) parameters.require_finite(target.string());
   if (content.values)
     save_streamed_parameters(folder / ModelFiles::kWeights, parameters, content.values, content.values_from,
@@ -321,7 +321,7 @@ namespace {
 /// Writes a copy with another configuration and, unless it is empty, another shortlist.
 void write_changed_copy(const Path& source, const Path& output, const ModelConfig& config, std::string_view shortlist,
                         const TokenizerOpener& opener) {
-  core::require_not_in_the_way(source, output);
+  core::require_no_temporary_name(source, output);
   verify_checksums_if_there(source);
   FolderReplacement replacement(output);
   const Path& folder = replacement.folder();

@@ -10,7 +10,6 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
-#include <dragoman/core/folder.h>
 #include <dragoman/core/input_guard.h>
 #include <dragoman/core/option_error.h>
 #include <dragoman/core/stop_scope.h>
@@ -92,7 +91,6 @@ class Conversion {
             fmt::format("`import_options` are for a model of another toolkit, and {} is a tokenizer file",
                         input_.string()));
     const core::StopScope scope(options_.stop);
-    core::require_not_in_the_way(input_, output_);
     // Report errors of the input before errors of the output.
     if (options_.from.empty()) explain_unrecognised(host_.registry(), input_);
     tokenizer::ReadOptions read = options_.reading;

@@ -44,7 +44,6 @@ void export_model(const path& model, const path& output, const std::string& form
   core::check_stop("exporting a model");
   const imports::ExportFormat& form = format_of(format);
   core::require_not_an_input(output, {model});
-  core::require_not_in_the_way(model, output);
   require_free(output);
   const std::shared_ptr<formats::OpenedModel> opened = host.open_model(model);
   if (opened->is_model_folder()) formats::verify_checksums_if_there(model);

@@ -9,7 +9,6 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/fingerprint.h>
-#include <dragoman/core/folder.h>
 #include <dragoman/core/input_guard.h>
 #include <dragoman/core/option_error.h>
 #include <dragoman/core/stop_scope.h>
@@ -103,7 +102,6 @@ void import_model(const path& from, const path& output, Host& host, const Import
   const core::StopScope scope(options.stop);
   core::check_stop("importing a model");
   core::require_not_an_input(output, {from});
-  core::require_not_in_the_way(from, output);
   formats::require_replaceable(output);
   const ModelImporterEntry& importer = importer_for(host.registry(), from, options.importer);
   const std::unique_ptr<formats::OpenedModel> opened = formats::open_with(importer, from, options.options);

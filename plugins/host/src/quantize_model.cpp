@@ -7,7 +7,6 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
-#include <dragoman/core/folder.h>
 #include <dragoman/core/input_guard.h>
 #include <dragoman/core/stop_scope.h>
 #include <dragoman/formats/checksums.h>
@@ -60,7 +59,6 @@ void quantize_model(const path& model, const path& output, tensor::ComputeChoice
   core::check_stop("rounding a model");
   const tensor::DType dtype = stored_type(type);
   core::require_not_an_input(output, {model});
-  core::require_not_in_the_way(model, output);
   const std::shared_ptr<formats::OpenedModel> opened = host.open_model(model);
   if (opened->is_model_folder()) formats::verify_checksums_if_there(model);
   const LoadedModel loaded = load_model(*opened, host, {.trainable = true});

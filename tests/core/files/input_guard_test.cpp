@@ -47,12 +47,13 @@ TEST_F(InputGuard, RefusesNamesInAFolderThatIsRead) {
 }
 
 TEST_F(InputGuard, RefusesNamesThatAFileHasUntilItIsComplete) {
-  for (const char* suffix : {".partial", ".partial.job", ".superseded"}) {
+  for (const char* suffix : {".partial", ".partial.job", ".superseded", ".replaced"}) {
     write_file(folder_ / ("out" + std::string(suffix)), "what an interrupted run left\n");
     EXPECT_THAT(error("out", "out" + std::string(suffix)), HasSubstr("has the name of the input")) << suffix;
+    EXPECT_THAT(error("out/", "out" + std::string(suffix)), HasSubstr("has the name of the input")) << suffix;
     EXPECT_EQ(error("out2", "out" + std::string(suffix)), "no error") << suffix;
   }
-  // Of a link, the file that it leads to is written.
+  // The target of a link is written.
   fs::create_symlink("out", folder_ / "link-to-out");
   EXPECT_THAT(error("link-to-out", "out.partial"), HasSubstr("has the name of the input"));
 }

@@ -58,12 +58,12 @@ void slow_down(const Draw& draw) {
   constexpr double kMaxDelay = 3;
   draw.fault.plan.supervised = true;
   draw.fault.plan.slowness_after_signal =
-      std::min(kMaxDelay, kSeconds / static_cast<double>(count_of_disks(draw.profile.calls)));
+      std::min(kMaxDelay, kSeconds / static_cast<double>(count_disk_calls(draw.profile.calls)));
 }
 
 /// Training saves its work, for which it may take its time.
 bool can_be_slowed_down(const Draw& draw) {
-  return count_of_disks(draw.profile.calls) > 0 &&
+  return count_disk_calls(draw.profile.calls) > 0 &&
          std::ranges::none_of(draw.scenario.outputs,
                               [](const Output& output) { return output.kind == Output::Kind::kRunFolder; });
 }
@@ -85,7 +85,7 @@ void draw_processor_moment(const Draw& draw) {
 }
 
 void draw_call_moment(const Draw& draw) {
-  const std::uint64_t calls = count_of_disks(draw.profile.calls);
+  const std::uint64_t calls = count_disk_calls(draw.profile.calls);
   draw.fault.plan.signals_begin.calls = 1 + draw.random() % calls;
   draw.fault.description = fmt::format("at call {} of {}", ordinal(draw.fault.plan.signals_begin.calls), calls);
 }

@@ -129,7 +129,7 @@ TEST_F(PeftGrowth, LongNamesOfModulesAreRefused) {
     writer.write({values.data(), 1, 2, 2, tensor::DType::kF32, tensor::Device::kCpu});
   writer.finish();
   const double begin = processor_time();
-  EXPECT_THAT(error_of([&] { open(); }), HasSubstr("bytes; names of modules have at most 1000"));
+  EXPECT_THAT(error_of([&] { open(); }), HasSubstr("bytes; names of tensors have at most 1000"));
   EXPECT_LT(processor_time() - begin, fuzz::slowdown());
 }
 

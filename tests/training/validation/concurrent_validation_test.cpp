@@ -153,6 +153,32 @@ TEST_F(ConcurrentValidationRun, ABestModelThatCouldNotBeWrittenIsMadeLater) {
   EXPECT_FALSE(std::filesystem::exists(task_.file("run") / "best-owed.safetensors"));
 }
 
+TEST_F(ConcurrentValidationRun, ABetterModelThatCouldNotBeWrittenReplacesAnEarlierOneLater) {
+  TrainerEnvironment environment = make_environment(testing::host());
+  const std::filesystem::path best = task_.file("run") / "best";
+  environment.progress = [&](const core::Progress& progress) {
+    if (progress.stage == "train" && std::filesystem::exists(best / "model.safetensors"))
+      core::write_file(best / "thesis.tex", "years of work");
+  };
+  EXPECT_THROW(train(concurrent("run"), StartMode::kFresh, {}, environment), core::Error);
+  const std::string earlier = text("run", "best/model.safetensors");
+  const std::filesystem::path owed = task_.file("run") / "best-owed.safetensors";
+  ASSERT_TRUE(std::filesystem::exists(owed));
+  const std::string left = core::read_file(owed);
+  std::filesystem::remove(best / "thesis.tex");
+  train(concurrent("run"), StartMode::kResume);
+  train(config("whole"));
+  EXPECT_NE(text("run", "best/model.safetensors"), earlier);
+  EXPECT_EQ(text("run", "best/model.safetensors"), text("whole", "best/model.safetensors"));
+  EXPECT_FALSE(std::filesystem::exists(owed));
+  // One that is left of an earlier best model changes nothing.
+  std::string other = left;
+  other.replace(other.find("\"update\":\"") + 10, 1, "9");
+  core::write_file(owed, other);
+  train(concurrent("run"), StartMode::kResume);
+  EXPECT_EQ(text("run", "best/model.safetensors"), text("whole", "best/model.safetensors"));
+}
+
 TEST_F(ConcurrentValidationRun, GoesWithNothingThatFollowsFromValidations) {
   const auto error = [&](const std::vector<std::string>& assignments) {
     try {

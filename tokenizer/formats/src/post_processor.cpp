@@ -76,9 +76,9 @@ class PostProcessor {
 
   /// A template may name a token any number of times, and the token may stand for any number of ids.
   void require_few(std::size_t more) const {
-    constexpr std::size_t kMost = 1024;
-    if (ids_.in_front.size() + ids_.behind.size() + more > kMost)
-      unsupported(fmt::format("adds more than {} ids to a text", kMost));
+    constexpr std::size_t kMaxIds = 1024;
+    if (ids_.in_front.size() + ids_.behind.size() + more > kMaxIds)
+      unsupported(fmt::format("adds more than {} ids to a text", kMaxIds));
   }
   void put_in_front(const std::vector<std::int32_t>& ids) {
     require_few(ids.size());

@@ -56,7 +56,7 @@ class LearnDetector final : public Command {
         throw UsageError("--text '" + value + "': must be CODE=FILE, such as de=corpus.de");
       const std::string language = value.substr(0, equals);
       const auto files = expand_files({value.substr(equals + 1)});
-      require_not_an_input(output_, files);
+      require_not_an_input(output_, files, "output");
       auto found =
           std::find_if(texts.begin(), texts.end(), [&](const auto& text) { return text.language == language; });
       if (found == texts.end()) found = texts.insert(texts.end(), {language, {}});

@@ -48,10 +48,6 @@ inline constexpr std::string_view kReplacedSuffix = ".replaced";
 /// removes it if `target` exists. The caller must have locked what that process would have locked. Throws Error{kIo}.
 void recover_replaced(const std::filesystem::path& target, const FolderRemover& remove = remove_folder);
 
-/// Throws Error{kInvalidArgument} if `input` is a path that creating `output` (a file or a folder) would delete:
-/// `<output>.partial` or `<output>.replaced`.
-void require_not_in_the_way(const std::filesystem::path& input, const std::filesystem::path& output);
-
 /// A folder under construction, `<target>.partial`, that replaces `target` atomically at commit().
 ///
 ///     StagedFolder staged("models/de-en");

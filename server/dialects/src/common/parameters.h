@@ -45,7 +45,7 @@ class Parameters {
   static constexpr std::size_t kMaxJsonValues = 200'000;
 
   /// Throws BadBody for a body that cannot be read. Ill-formed UTF-8 is an error in JSON, and becomes U+FFFD elsewhere.
-  /// Of equal keys of a JSON object the last counts, because clients of other servers rely on it; our own dialect
+  /// The last of equal keys of a JSON object counts, because clients of other servers rely on it. Our own dialect
   /// refuses them.
   explicit Parameters(const http::Request& request, core::EqualKeys equal_keys = core::EqualKeys::kLastCounts);
 

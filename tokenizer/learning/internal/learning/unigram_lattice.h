@@ -76,7 +76,7 @@ class UnigramLattice {
       for (const Edge& edge : edges_) visit(edge);
     }
   }
-  /// The same in reverse order.
+  /// Visits the edges in reverse order.
   template <class Visit>
   void for_each_edge_backwards(Visit&& visit) {
     for (std::size_t end = word_.size(); end > 0;) {

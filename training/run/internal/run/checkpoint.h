@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <dragoman/core/json.h>
+#include <dragoman/formats/safetensors.h>
 #include <dragoman/training/optimizer.h>
 #include <dragoman/training/training_state.h>
 
@@ -50,7 +51,8 @@ class CheckpointStore {
 };
 
 /// Writes tensors to a safetensors file. All tensors must have the same type.
-void save_tensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors);
+void save_tensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
+                  const formats::Metadata& metadata = {});
 /// Reads the tensors from a file. Error{kBadInput} if the file is damaged. Error{kInvalidArgument} if it is valid but
 /// does not contain exactly these names, shapes and types.
 void load_tensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors);

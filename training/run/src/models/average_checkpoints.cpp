@@ -11,7 +11,7 @@
 #include <utility>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/folder.h>
+#include <dragoman/core/input_guard.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/parallel.h>
 #include <dragoman/formats/checksums.h>
@@ -162,7 +162,7 @@ void average_checkpoints(const std::vector<fs::path>& paths, const fs::path& out
   std::vector<fs::path> files;
   std::int64_t update = 0;
   for (const Checkpoint& checkpoint : open_all(paths, runs)) {
-    core::require_not_in_the_way(checkpoint.path, output);
+    core::require_no_temporary_name(checkpoint.path, output);
     formats::require_finite_weights(checkpoint.parameters);
     files.push_back(checkpoint.parameters);
     update = std::max(update, checkpoint.update);

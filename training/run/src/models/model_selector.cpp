@@ -5,11 +5,15 @@
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
 #include <dragoman/formats/model_folder.h>
+#include <dragoman/formats/safetensors.h>
 #include <dragoman/tensor/host_view.h>
 #include <dragoman/training/run_files.h>
 
 namespace dragoman::training {
 namespace {
+
+/// The update of the model in RunFiles::kOwedBest, in the metadata of the file.
+constexpr const char* kOwedUpdate = "update";
 
 std::string plugin_of_model(const RunParts& run) {
   return run.environment.plugin_of ? run.environment.plugin_of(run.config.model.type) : std::string();
@@ -227,7 +231,8 @@ void ModelSelector::export_best(ValidatedModel best) {
     return;
   }
   try {
-    save_tensors(owed, parameter_views(best.state.adapters ? *best.state.adapters : best.state.model->parameters()));
+    save_tensors(owed, parameter_views(best.state.adapters ? *best.state.adapters : best.state.model->parameters()),
+                 {{kOwedUpdate, std::to_string(best.at.update)}});
   } catch (const core::Error& error) {
     run_->warn(fmt::format("nor could its parameters be kept: {}", error.what()));
   }
@@ -237,8 +242,11 @@ void ModelSelector::export_best(ValidatedModel best) {
 std::optional<ModelSelector::ValidatedModel> ModelSelector::find_owed_best(const std::stop_token& stop) const {
   const auto& ranking = progress_->early_stopping.ranking();
   const std::filesystem::path owed = run_->folder.file(RunFiles::kOwedBest);
-  if (ranking.empty() || run_->folder.holds_model(RunFiles::kBest) || !std::filesystem::exists(owed))
-    return std::nullopt;
+  if (ranking.empty() || !std::filesystem::exists(owed)) return std::nullopt;
+  // The file of an earlier best model stays where it could not be removed.
+  const formats::Metadata metadata = formats::SafetensorsFile::open(owed).metadata();
+  const auto update = metadata.find(kOwedUpdate);
+  if (update == metadata.end() || update->second != std::to_string(ranking.front().update)) return std::nullopt;
   ValidatedModel best{.state = mean_of({owed}), .at = {}, .result = {}};
   best.at.update = ranking.front().update;
   best.state.model->parameters().prepare(*run_->context, run_->validation_type);

@@ -228,11 +228,11 @@ fs::path CheckpointStore::set_aside(std::int64_t update) const {
   return aside;
 }
 
-void save_tensors(const fs::path& path, std::span<const NamedTensor> tensors) {
+void save_tensors(const fs::path& path, std::span<const NamedTensor> tensors, const formats::Metadata& metadata) {
   std::vector<formats::TensorSpec> specs;
   for (const NamedTensor& item : tensors)
     specs.push_back({item.name, item.tensor.dtype, {item.tensor.rows, item.tensor.cols}});
-  formats::SafetensorsWriter writer(path, std::move(specs));
+  formats::SafetensorsWriter writer(path, std::move(specs), metadata);
   for (const NamedTensor& item : tensors) writer.write(tensor::HostView::of(*item.memory, item.tensor).tensor());
   writer.finish();
 }
