@@ -85,6 +85,26 @@ TEST_F(InspectTest, ARunOfWhichPartsAreMissingOrTornIsStillShown) {
   EXPECT_THAT(empty.output, HasSubstr("checkpoints             none\n"));
 }
 
+TEST_F(InspectTest, ADamagedCheckpointHidesNothingElse) {
+  for (const char* aside : {"checkpoint-9.damaged", "checkpoint-9.damaged-2"}) {
+    std::filesystem::copy(folder_ / "run/checkpoint-8", folder_ / "run" / aside);
+    std::ofstream(folder_ / "run" / aside / "state.json") << "rubbish";
+  }
+  const core::Json run = object("run");
+  EXPECT_EQ(run["state"]["update"], 8);
+  EXPECT_EQ(run["checkpoints"], core::Json({"checkpoint-6", "checkpoint-8"}));
+  EXPECT_EQ(run["damaged_checkpoints"], core::Json({"checkpoint-9.damaged", "checkpoint-9.damaged-2"}));
+  std::ofstream(folder_ / "run/checkpoint-8/state.json") << "rubbish";
+  const Outcome outcome = inspect("run");
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(
+      outcome.output,
+      AllOf(HasSubstr("after 6 updates"), HasSubstr("last\n"),
+            HasSubstr("checkpoint-9.damaged, checkpoint-9.damaged-2, checkpoint-8 (run/checkpoint-8/state.json: "
+                      "not valid JSON")));
+  EXPECT_EQ(object("run")["checkpoints"], core::Json({"checkpoint-6"}));
+}
+
 TEST_F(InspectTest, ARecordOfOtherTypesIsNoCrash) {
   for (const char* record : {"3", "[]", "{\"configuration\": 3}", "{\"configuration\": {\"data\": {\"train\": {}}}}",
                              "{\"configuration\": {\"training\": {\"updates\": \"many\"}}}"}) {

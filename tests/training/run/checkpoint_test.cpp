@@ -110,10 +110,18 @@ TEST(CheckpointStore, KeepsTheNewestAndThoseAskedFor) {
   const TemporaryFolder folder;
   const CheckpointStore store(folder.path());
   for (std::int64_t update = 1; update <= 6; ++update) save_text(store, update);
-  store.prune(2, {1, 3, 6});
+  store.prune(6, 2, {1, 3, 6});
   EXPECT_THAT(store.updates(), ElementsAre(1, 3, 5, 6));
-  store.prune(0, {});
+  store.prune(6, 0, {});
   EXPECT_THAT(store.updates(), ElementsAre(6)) << "the last one always survives";
+}
+
+TEST(CheckpointStore, CountsOnlyTheRunsOwnAsNewest) {
+  const TemporaryFolder folder;
+  const CheckpointStore store(folder.path());
+  for (const std::int64_t update : {1, 2, 3, 1000000, 2000000}) save_text(store, update);
+  store.prune(3, 2, {});
+  EXPECT_THAT(store.updates(), ElementsAre(2, 3, 1000000, 2000000)) << "3 was saved last";
 }
 
 TEST(TrainingState, IsReadBackAsItWas) {

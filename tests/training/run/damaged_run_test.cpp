@@ -106,6 +106,31 @@ TEST_F(DamagedRun, IfNoCheckpointIsSoundNothingIsRenamed) {
   EXPECT_EQ(content("run"), before);
 }
 
+/// Copies with the names of later updates took the places of all that training saved.
+TEST_F(DamagedRun, ACheckpointOfAnotherUpdateThanItsNameIsSetAside) {
+  train(task_.config({output("whole")}));
+  train(task_.config({"training.updates=20"}));
+  const fs::path run = task_.file("run");
+  for (const char* copy : {"checkpoint-1000000", "checkpoint-2000000"})
+    fs::copy(run / "checkpoint-20", run / copy, fs::copy_options::recursive);
+  train(task_.config(), StartMode::kFork, {}, listening());
+  EXPECT_THAT(warnings_, ::testing::Contains(AllOf(HasSubstr("checkpoint-2000000"), HasSubstr("update is 20"),
+                                                   HasSubstr("falling back"))));
+  EXPECT_TRUE(fs::exists(run / "checkpoint-1000000.damaged/model.safetensors"));
+  EXPECT_TRUE(fs::exists(run / "checkpoint-2000000.damaged/model.safetensors"));
+  EXPECT_EQ(CheckpointStore(run).updates().back(), 24);
+  EXPECT_EQ(task_.checkpoint_bytes("run", 24), task_.checkpoint_bytes("whole", 24));
+}
+
+TEST_F(DamagedRun, AnOnlyCheckpointOfAnotherUpdateIsRefused) {
+  train(task_.config({"training.updates=7"}));
+  fs::rename(task_.file("run") / "checkpoint-7", task_.file("run") / "checkpoint-9");
+  const auto before = content("run");
+  EXPECT_THAT(error_of([&] { train(task_.config(), StartMode::kResume); }),
+              AllOf(HasSubstr("checkpoint-9"), HasSubstr("update is 7")));
+  EXPECT_EQ(content("run"), before);
+}
+
 TEST_F(DamagedRun, CheckpointsThatVanishWhileResumingAreAnError) {
   train(task_.config({"training.updates=20"}));
   TrainerEnvironment environment = make_environment(testing::host());

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <sstream>
@@ -253,6 +254,36 @@ TEST_F(TensorBoard, FilesOfOthersAreKeptAndDoNotHoldTheRunUp) {
   fs::create_directory(folder / "events.out.tfevents.1000000001.dragoman");
   train(config("run"), StartMode::kResume);
   for (const std::string& name : others) EXPECT_EQ(core::read_file(folder / name), "notes of " + name) << name;
+}
+
+TEST_F(TensorBoard, FilesAndFoldersOfOthersWithTheLastTimeAreKept) {
+  StopAt stop(17);
+  EXPECT_THROW(train(config("run"), StartMode::kFresh, stop.source.get_token(), stop.environment), core::Error);
+  const fs::path folder = task_.file("run") / "tensorboard";
+  const std::size_t before = core::list_folder(folder).size();
+  const fs::path empty = folder / "events.out.tfevents.9999999997.dragoman";
+  const fs::path notes = folder / "events.out.tfevents.9999999998.dragoman";
+  const fs::path inner = folder / "events.out.tfevents.9999999999.dragoman";
+  core::write_file(empty, "");
+  core::write_file(notes, "notes");
+  fs::create_directory(inner);
+  train(config("run"), StartMode::kResume);
+  EXPECT_TRUE(fs::is_regular_file(empty) && fs::is_empty(empty));
+  EXPECT_EQ(core::read_file(notes), "notes");
+  EXPECT_TRUE(fs::is_directory(inner));
+  EXPECT_EQ(core::list_folder(folder).size(), before + 4) << "a new event file, too";
+}
+
+/// A name that is taken is not used, whatever has it.
+TEST(TensorBoardLog, TakesAFreeName) {
+  const TemporaryFolder folder;
+  const auto now =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  constexpr int kTaken = 60;
+  for (int i = 0; i < kTaken; ++i)
+    fs::create_directory(folder / ("events.out.tfevents." + std::to_string(now + i) + ".dragoman"));
+  EXPECT_NO_THROW(TensorBoardLog(folder.path(), 0, 0));
+  EXPECT_EQ(core::list_folder(folder.path()).size(), kTaken + 1U);
 }
 
 TEST_F(TensorBoard, GoesOnBehindAFileOfAClockThatWasAhead) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
 #include <dragoman/core/folder.h>
 #include <dragoman/core/format_version.h>
@@ -83,26 +84,61 @@ std::vector<std::string> parts_of_run(const fs::path& run, bool (*wanted)(const 
   return names;
 }
 
-/// Reads a file of a run. Throws Error{kUnsupported} if it is of a newer program.
-Json read_versioned(const fs::path& file, int newest) {
-  Json json = core::load_json(file.string());
+/// Checks the version of a file of a run. Throws Error{kUnsupported} if it is of a newer program.
+void require_known(const Json& json, const fs::path& file, int newest) {
   if (json.is_object()) core::require_known_version(json, newest, file.string());
-  return json;
 }
 
-Json read_state(const fs::path& checkpoint) {
-  return read_versioned(checkpoint / training::RunFiles::kState, training::RunFiles::kStateVersion);
+void require_known_state(const Json& state, const fs::path& file) {
+  require_known(state, file, training::RunFiles::kStateVersion);
 }
 
-/// Returns state.json of the checkpoint with the most updates, or null.
-Json newest_state(const fs::path& run, const std::vector<std::string>& checkpoints) {
-  Json newest;
-  for (const std::string& name : checkpoints) {
-    Json state = read_state(run / name);
+bool has_checkpoint_name(const fs::path& path) {
+  return training::RunFiles::update_of(path.filename().string()) >= 0;
+}
+
+/// Returns whether training has set this folder aside: its name is then "checkpoint-60.damaged", or that with "-2".
+bool is_set_aside(const fs::path& path) {
+  const std::string name = path.filename().string();
+  const std::size_t suffix = name.find(training::RunFiles::kDamagedSuffix);
+  if (suffix == std::string::npos || !has_checkpoint_name(name.substr(0, suffix)) || !fs::is_directory(path))
+    return false;
+  const std::string rest = name.substr(suffix + training::RunFiles::kDamagedSuffix.size());
+  return rest.empty() ||
+         (rest.size() > 1 && rest.front() == '-' && rest.find_first_not_of("0123456789", 1) == std::string::npos);
+}
+
+struct Checkpoints {
+  std::vector<std::string> names;
+  Json newest;                        ///< state.json of the readable one with the most updates, or null
+  std::vector<std::string> damaged;   ///< the names of those set aside, and of those whose state is unreadable
+  std::vector<std::string> problems;  ///< the same names, with the reason where it is known
+};
+
+/// Looks at all checkpoints of a run. A damaged one must not hide the others. Throws Error{kUnsupported} if one is of a
+/// newer program.
+Checkpoints read_checkpoints(const fs::path& run) {
+  Checkpoints found;
+  found.damaged = found.problems = parts_of_run(run, &is_set_aside);
+  for (const std::string& name : parts_of_run(run, &is_checkpoint)) {
+    if (!has_checkpoint_name(name)) continue;
+    const fs::path file = run / name / training::RunFiles::kState;
+    Json state;
+    try {
+      state = core::load_json(file.string());
+    } catch (const core::Error& error) {
+      if (error.code() != core::ErrorCode::kBadInput && error.code() != core::ErrorCode::kIo) throw;
+      found.damaged.push_back(name);
+      found.problems.push_back(fmt::format("{} ({})", name, error.what()));
+      continue;
+    }
+    require_known_state(state, file);
+    found.names.push_back(name);
     const Json& update = at(state, "/update");
-    if (update.is_number_integer() && (newest.is_null() || update > newest["update"])) newest = std::move(state);
+    if (update.is_number_integer() && (found.newest.is_null() || update > found.newest["update"]))
+      found.newest = std::move(state);
   }
-  return newest;
+  return found;
 }
 
 struct LastMetrics {
@@ -234,7 +270,10 @@ bool is_checkpoint(const fs::path& path) {
 Report describe_checkpoint(const fs::path& path, const InspectOptions& options) {
   Report report;
   if (options.verify) add_checksums(report, path);
-  report.add_settings("state", read_state(path));
+  const fs::path file = path / training::RunFiles::kState;
+  const Json state = core::load_json(file.string());
+  require_known_state(state, file);
+  report.add_settings("state", state);
   report.add_part("weights", describe_weights(path / formats::ModelFiles::kWeights, options));
   return report;
 }
@@ -244,13 +283,17 @@ bool is_training_run(const fs::path& path) {
 }
 
 Report describe_training_run(const fs::path& path, const InspectOptions&) {
-  const Json record = read_versioned(path / training::RunFiles::kRecord, training::RunFiles::kRecordVersion);
-  const std::vector<std::string> checkpoints = parts_of_run(path, &is_checkpoint);
+  const fs::path file = path / training::RunFiles::kRecord;
+  const Json record = core::load_json(file.string());
+  require_known(record, file, training::RunFiles::kRecordVersion);
+  const Checkpoints checkpoints = read_checkpoints(path);
   const std::vector<std::string> models = parts_of_run(path, &formats::is_model_folder);
   Report report;
   add_origin(report, record);
-  add_progress(report, record, newest_state(path, checkpoints), read_last_metrics(path / training::RunFiles::kMetrics));
-  report.add("checkpoints", checkpoints, list_of(checkpoints));
+  add_progress(report, record, checkpoints.newest, read_last_metrics(path / training::RunFiles::kMetrics));
+  report.add("checkpoints", checkpoints.names, list_of(checkpoints.names));
+  report.add_value("damaged_checkpoints", checkpoints.damaged);
+  if (!checkpoints.problems.empty()) report.add_row("damaged checkpoints", list_of(checkpoints.problems));
   report.add("models", models, list_of(models));
   report.add_value("run", record);
   report.add_row("configuration", "stands in run.json, and in what --json shows");

@@ -41,8 +41,12 @@ class CheckpointStore {
   /// Returns the updates with a checkpoint, ascending.
   std::vector<std::int64_t> updates() const;
   std::filesystem::path path(std::int64_t update) const;
-  /// Removes all checkpoints except the newest `keep` and those in `keep_also`. Never removes the newest.
-  void prune(std::int64_t keep, const std::set<std::int64_t>& keep_also) const;
+  /// Checks a checkpoint and reads its state as open_checkpoint() does. Error{kBadInput}, too, if it is the state after
+  /// another update than the name says.
+  TrainingState open(std::int64_t update) const;
+  /// Removes the checkpoints before `saved`, which was saved last, except those in `keep_also` and the newest: `keep`
+  /// remain, including `saved`, which is never removed. Later ones are not this run's, and stay.
+  void prune(std::int64_t saved, std::int64_t keep, const std::set<std::int64_t>& keep_also) const;
   /// Renames a checkpoint to `checkpoint-<update>.damaged`, or .damaged-2 and so on if that exists. Returns the path.
   std::filesystem::path set_aside(std::int64_t update) const;
 

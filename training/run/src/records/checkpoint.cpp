@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
@@ -26,7 +25,6 @@ using core::ErrorCode;
 using core::Json;
 
 constexpr std::string_view kPrefix = RunFiles::kCheckpointPrefix;
-constexpr std::string_view kDamaged = ".damaged";
 /// The version whose checkpoints have no SHA256SUMS.
 constexpr int kWithoutSums = 1;
 constexpr std::int64_t kLargestCount = std::int64_t{1} << 56;
@@ -34,15 +32,6 @@ constexpr std::size_t kMaxStates = 16;
 constexpr std::uint64_t kLargestState = std::uint64_t{16} << 20;
 /// The files that loading needs in addition to the optimiser's.
 constexpr const char* kNeeded[] = {RunFiles::kState, formats::ModelFiles::kWeights};
-
-/// Returns the update in "checkpoint-<update>", or -1.
-std::int64_t update_of(const std::string& name) {
-  if (!name.starts_with(kPrefix)) return -1;
-  std::int64_t update = -1;
-  const char* end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data() + kPrefix.size(), end, update);
-  return error == std::errc{} && stop == end && update >= 0 ? update : -1;
-}
 
 bool is_present(const fs::path& path) {
   std::error_code ignored;
@@ -189,7 +178,7 @@ void CheckpointStore::clear_leftovers() const {
     const std::string name = path.filename().string();
     if (name.starts_with(kPrefix) && name.ends_with(core::kPartialSuffix)) core::remove_folder(path);
     if (!name.ends_with(core::kReplacedSuffix)) continue;
-    const std::int64_t update = update_of(name.substr(0, name.size() - core::kReplacedSuffix.size()));
+    const std::int64_t update = RunFiles::update_of(name.substr(0, name.size() - core::kReplacedSuffix.size()));
     if (update >= 0) core::recover_replaced(this->path(update));
   }
 }
@@ -208,22 +197,32 @@ void CheckpointStore::save(std::int64_t update, const std::function<void(const f
 std::vector<std::int64_t> CheckpointStore::updates() const {
   std::vector<std::int64_t> result;
   for (const fs::path& entry : core::list_folder(folder_)) {
-    const std::int64_t update = update_of(entry.filename().string());
+    const std::int64_t update = RunFiles::update_of(entry.filename().string());
     if (update >= 0) result.push_back(update);
   }
   std::ranges::sort(result);
   return result;
 }
 
-void CheckpointStore::prune(std::int64_t keep, const std::set<std::int64_t>& keep_also) const {
-  const std::vector<std::int64_t> all = updates();
+TrainingState CheckpointStore::open(std::int64_t update) const {
+  TrainingState state = open_checkpoint(path(update));
+  core::require(state.update == update, ErrorCode::kBadInput,
+                "{}: update is {}, but the folder's name says {}; the folder was copied or renamed",
+                (path(update) / RunFiles::kState).string(), state.update, update);
+  return state;
+}
+
+void CheckpointStore::prune(std::int64_t saved, std::int64_t keep, const std::set<std::int64_t>& keep_also) const {
+  std::vector<std::int64_t> all = updates();
+  // This run has not written later ones, so they must not count as its newest.
+  std::erase_if(all, [&](std::int64_t update) { return update > saved; });
   const auto newest = static_cast<std::size_t>(std::max<std::int64_t>(keep, 1));
   for (std::size_t i = 0; i + newest < all.size(); ++i)
     if (!keep_also.contains(all[i])) discard(path(all[i]));
 }
 
 fs::path CheckpointStore::set_aside(std::int64_t update) const {
-  const fs::path aside = core::unused_name(path(update).string() + std::string(kDamaged));
+  const fs::path aside = core::unused_name(path(update).string() + std::string(RunFiles::kDamagedSuffix));
   core::rename_durably(path(update), aside);
   return aside;
 }

@@ -31,7 +31,7 @@ void CheckpointKeeper::load_last() {
   std::vector<std::int64_t> damaged;
   for (auto update = updates.rbegin();; ++update) {
     try {
-      progress_->state = load(store_.path(*update));
+      progress_->state = load(*update);
       saved_update_ = progress_->state.update;
       break;
     } catch (const core::Error& error) {
@@ -47,8 +47,9 @@ void CheckpointKeeper::load_last() {
     run_->warn(fmt::format("{}: kept as {}", store_.path(update).string(), store_.set_aside(update).string()));
 }
 
-TrainingState CheckpointKeeper::load(const fs::path& checkpoint) {
-  TrainingState state = open_checkpoint(checkpoint);
+TrainingState CheckpointKeeper::load(std::int64_t update) {
+  const fs::path checkpoint = store_.path(update);
+  TrainingState state = store_.open(update);
   const std::string where = (checkpoint / RunFiles::kState).string();
   core::Json chosen = state.early_stopping;
   progress_->other_metrics.restore(chosen.is_object() ? chosen.value("others", core::Json()) : core::Json(),
@@ -114,7 +115,7 @@ void CheckpointKeeper::restore_tensors() {
   auto chosen = std::prev(regular.end());
   while (restored >= 0 && *chosen >= restored && chosen != regular.begin()) --chosen;
   const fs::path checkpoint = store_.path(*chosen);
-  TrainingState state = open_checkpoint(checkpoint);
+  TrainingState state = store_.open(*chosen);
   load_tensors(checkpoint / formats::ModelFiles::kWeights, parameter_views(run_->trained()));
   load_moments(checkpoint, state);
   load_average(checkpoint);
@@ -155,7 +156,7 @@ void CheckpointKeeper::save() {
     const auto keep = std::min(regular.size(), static_cast<std::size_t>(run_->config.checkpoint.keep));
     also.insert(regular.end() - static_cast<std::ptrdiff_t>(keep), regular.end());
   }
-  store_.prune(run_->config.checkpoint.keep, also);
+  store_.prune(state.update, run_->config.checkpoint.keep, also);
 }
 
 std::string CheckpointKeeper::kept() const {
@@ -193,7 +194,9 @@ std::vector<std::int64_t> CheckpointKeeper::updates_of_mean() const {
     // Excludes checkpoints that an interruption wrote, because they must not change the result.
     const bool ended = progress_->at_end(run_->config);
     for (const std::int64_t update : store_.updates())
-      if (update > 0 && (is_regular(update) || (update == progress_->state.update && ended))) wanted.push_back(update);
+      if (update > 0 && update <= progress_->state.update &&
+          (is_regular(update) || (update == progress_->state.update && ended)))
+        wanted.push_back(update);
     const auto most = static_cast<std::size_t>(config.average);
     if (wanted.size() > most) wanted.erase(wanted.begin(), wanted.end() - static_cast<std::ptrdiff_t>(most));
   }
@@ -208,7 +211,7 @@ std::vector<fs::path> CheckpointKeeper::files_of_mean() const {
     const fs::path file =
         checkpoint / (run_->optimizer->has_average() ? RunFiles::kAveragedParameters : formats::ModelFiles::kWeights);
     if (!fs::exists(file)) continue;
-    open_checkpoint(checkpoint);  // checks the sums
+    store_.open(update);  // checks the sums
     files.push_back(file);
   }
   return files;

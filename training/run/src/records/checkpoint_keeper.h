@@ -45,7 +45,7 @@ class CheckpointKeeper {
   std::vector<std::filesystem::path> files_of_mean() const;
 
  private:
-  TrainingState load(const std::filesystem::path& checkpoint);
+  TrainingState load(std::int64_t update);
   void load_moments(const std::filesystem::path& checkpoint, TrainingState& state);
   void load_average(const std::filesystem::path& checkpoint);
   bool is_regular(std::int64_t update) const;

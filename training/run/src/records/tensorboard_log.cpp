@@ -39,24 +39,17 @@ std::optional<std::int64_t> seconds_of(const fs::path& path) {
   return seconds;
 }
 
-std::vector<fs::path> own_event_files(const fs::path& folder) {
-  std::vector<fs::path> files;
-  for (const fs::path& entry : core::list_folder(folder))
-    if (seconds_of(entry)) files.push_back(entry);
-  std::ranges::sort(files);
-  return files;
-}
-
 /// Keeps the file's events of updates before `update`, and the first `lines` events of that update, which it counts
-/// down. A file without a remaining event is removed. Links are not followed.
-void cut(const fs::path& path, std::int64_t update, std::uint64_t& lines) {
+/// down. If no event remains, the file is removed. Returns whether it has events now. A file that had none, or anything
+/// else, belongs to others and is kept; links are not followed.
+bool cut(const fs::path& path, std::int64_t update, std::uint64_t& lines) {
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 32;
-  if (!fs::is_regular_file(fs::symlink_status(path))) return;
+  if (!fs::is_regular_file(fs::symlink_status(path))) return false;
   const std::string before = core::read_regular_file(path, kLargest);
   std::string after;
   bool empty = true;
   const std::vector<StoredEvent> events = read_events(before);
-  if (events.empty() && !before.empty()) return;  // another file with this name
+  if (events.empty()) return false;
   for (const StoredEvent& event : events) {
     if (!event.is_version && (event.step > update || (event.step == update && lines == 0))) continue;
     if (!event.is_version && event.step == update) --lines;
@@ -67,17 +60,22 @@ void cut(const fs::path& path, std::int64_t update, std::uint64_t& lines) {
     fs::remove(path);
   else if (after != before)
     core::write_file(path, after);
+  return !empty;
 }
 
-/// TensorBoard reads the files of a folder in the order of their names, which begin with their creation time in
-/// seconds.
-fs::path new_name(const fs::path& folder) {
-  auto seconds = static_cast<std::int64_t>(now());
-  for (const fs::path& file : own_event_files(folder)) seconds = std::max(seconds, seconds_of(file).value_or(0) + 1);
-  fs::path name = folder / fmt::format("{}{:0{}}{}", kEventFilePrefix, seconds, kDigits, kEventFileSuffix);
-  core::require(seconds_of(name).has_value(), core::ErrorCode::kBadInput,
-                "{}: an event file has a time that is too late to go on after it; remove it", folder.string());
-  return name;
+/// Returns a free name after `last`, the time of the last event file, or -1. TensorBoard reads the files of a folder in
+/// the order of their names, which begin with their creation time in seconds.
+fs::path new_name(const fs::path& folder, std::int64_t last) {
+  const auto name_at = [&](std::int64_t seconds) {
+    return folder / fmt::format("{}{:0{}}{}", kEventFilePrefix, seconds, kDigits, kEventFileSuffix);
+  };
+  std::int64_t seconds = std::max(static_cast<std::int64_t>(now()), last + 1);
+  // Others may have a file or a folder of this name, and a link is not followed.
+  std::error_code ignored;
+  while (fs::exists(fs::symlink_status(name_at(seconds), ignored))) ++seconds;
+  core::require(seconds_of(name_at(seconds)).has_value(), core::ErrorCode::kBadInput,
+                "{}: has a time that is too late to go on after it; remove it", name_at(last).string());
+  return name_at(seconds);
 }
 
 std::string as_markdown(const Json& sample) {
@@ -102,8 +100,11 @@ bool is_time(const std::string& key) {
 TensorBoardLog::TensorBoardLog(const fs::path& folder, std::int64_t update, std::uint64_t lines) {
   std::error_code ignored;
   fs::create_directories(folder, ignored);  // writing reports what is wrong with it
-  for (const fs::path& file : own_event_files(folder)) cut(file, update, lines);
-  file_.emplace(new_name(folder));
+  std::int64_t last = -1;
+  // list_folder() sorts by name. The order of time matters because cut() counts the lines down.
+  for (const fs::path& file : core::list_folder(folder))
+    if (const auto seconds = seconds_of(file); seconds && cut(file, update, lines)) last = std::max(last, *seconds);
+  file_.emplace(new_name(folder, last));
   if (update > 0) file_->append({.wall_time = now(), .step = update + 1, .restarts = true});
 }
 

@@ -1,6 +1,10 @@
 #pragma once
 
 #include <array>
+#include <charconv>
+#include <cstdint>
+#include <string_view>
+#include <system_error>
 
 namespace dragoman::training {
 
@@ -40,6 +44,17 @@ struct RunFiles {
 
   /// A checkpoint is the folder "checkpoint-<update>".
   static constexpr const char* kCheckpointPrefix = "checkpoint-";
+  /// Returns the update in the name of a checkpoint, or -1 for any other name.
+  static std::int64_t update_of(std::string_view name) {
+    const std::string_view prefix = kCheckpointPrefix;
+    if (!name.starts_with(prefix)) return -1;
+    std::int64_t update = -1;
+    const char* const end = name.data() + name.size();
+    const auto [stop, error] = std::from_chars(name.data() + prefix.size(), end, update);
+    return error == std::errc{} && stop == end && update >= 0 ? update : -1;
+  }
+  /// A damaged checkpoint that was set aside is "checkpoint-<update>.damaged", or that with "-2", "-3" and so on.
+  static constexpr std::string_view kDamagedSuffix = ".damaged";
   /// In a checkpoint: the TrainingState.
   static constexpr const char* kState = "state.json";
   /// The newest `format_version` of kState. Version 2 lacks the states of optimisers other than Adam, plateaus, and
