@@ -228,6 +228,39 @@ TEST_F(ServeTest, SuggestionsAreAppendedToAFile) {
   EXPECT_THAT(error_of("--suggestions /nothing/here"), HasSubstr("/nothing/here: cannot be opened"));
 }
 
+/// Suggestions are appended, so they would damage the file of a model at the first one.
+TEST_F(ServeTest, SuggestionsAreNotAppendedToWhatTheServerReads) {
+  for (const char* name : {"one", "two"})
+    std::filesystem::copy(source_folder() / "examples/multi30k/model", folder_ / name);
+  std::ofstream(folder_ / "server.yml") << "model: ['de-en=one', 'de-fr=two']\n";
+  std::filesystem::create_directory_symlink("two", folder_ / "link");
+  const std::string before = file_content(folder_ / "one/tokenizer.json");
+  const auto expect_refused = [&](const std::string& arguments, const std::string& reason) {
+    const Outcome outcome = run_dragoman(folder_.path(), "serve --port 0 " + arguments);
+    EXPECT_EQ(outcome.status, 2) << arguments;
+    EXPECT_THAT(outcome.error, HasSubstr(reason));
+  };
+  const std::string models = "--model de-en=one --model de-fr=two --suggestions ";
+  expect_refused(models + "one/tokenizer.json", "--suggestions one/tokenizer.json: is in one, which is read");
+  expect_refused(models + "two/new.jsonl", "--suggestions two/new.jsonl: is in two, which is read");
+  expect_refused(models + "link/config.json", "is in two, which is read");
+  expect_refused("--config server.yml --suggestions two/config.json", "is in two, which is read");
+  expect_refused("--config server.yml --suggestions server.yml", "is the input server.yml");
+  EXPECT_EQ(file_content(folder_ / "one/tokenizer.json"), before);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "two/new.jsonl"));
+}
+
+/// Status 503 would make an obedient client send the same text again, for ever.
+TEST_F(ServeTest, ARequestThatTakesTooLongIsToldToSendLess) {
+  ServerProcess server(folder_.path(), {"--model", model_, "--request-time", "0.2"});
+  std::string text;
+  for (int i = 0; i < 4000; ++i) text += "Zwei Kinder spielen im Gras, und ein Hund sieht ihnen zu. ";
+  const RawAnswer answer =
+      ask(server.port, "/translate", R"({"q": ")" + text + R"(", "source": "de", "target": "en"})");
+  EXPECT_EQ(answer.status, 504);
+  EXPECT_THAT(answer.body, HasSubstr("send less text at a time"));
+}
+
 TEST_F(ServeTest, AFileHasTheSameOptions) {
   std::ofstream(folder_ / "server.yml")
       << "model: ['" << model_ << "']\ncharacter-limit: 5\ncompute: bf16\nthreads: 2\ndecoding: {beam_size: 2}\n";

@@ -119,6 +119,19 @@ TEST_F(RerankerTest, TakesWhatTheTranslatorMakes) {
                      [](const core::Json& a, const core::Json& b) { return a["rerank_score"] > b["rerank_score"]; }));
 }
 
+/// JSON would have null for such sums, and the order would be arbitrary.
+TEST_F(RerankerTest, ASumThatIsNotFiniteIsAnError) {
+  const auto error = [&](double list_weight, double weight) {
+    return message_of([&] {
+      rerank(line_of("ein Hund", {{"the cat", -10}, {"the dog", 10}}),
+             {.models = {{model(), weight, false}}, .list_weight = list_weight});
+    });
+  };
+  EXPECT_THAT(error(1e308, 0), AllOf(HasSubstr("x: the weighted sum"), HasSubstr("the cat"), HasSubstr("weights")));
+  EXPECT_THAT(error(1e308, 1e308), HasSubstr("not finite"));
+  EXPECT_THAT(error(-1e308, 1e308), HasSubstr("not finite"));
+}
+
 TEST_F(RerankerTest, SaysWhatIsWrong) {
   const auto error = [](const std::string& line) {
     return message_of([&] { read_n_best_line(line, "lists.jsonl: line 3"); });

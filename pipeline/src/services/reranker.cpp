@@ -6,6 +6,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
+#include <dragoman/core/quote.h>
 
 namespace dragoman::pipeline {
 namespace {
@@ -71,26 +72,35 @@ struct Reranker::Impl {
     return scores;
   }
 
+  /// Returns the weighted sum of one translation's scores.
+  double sum_of(double list_score, const std::vector<std::vector<double>>& parts, std::size_t at) const {
+    double sum = options.list_weight * list_score;
+    for (std::size_t m = 0; m < parts.size(); ++m) sum += options.models[m].weight * parts[m][at];
+    return sum;
+  }
+
   /// Sorts one line. `parts` are the models' scores of its translations.
-  void sort(NBestLine& line, const std::vector<std::vector<double>>& parts, std::size_t first) const {
+  void sort(NBestLine& line, const std::vector<std::vector<double>>& parts, std::size_t first,
+            const std::string& where) const {
     const std::size_t count = line.translations.size();
-    Json entries = line.record.contains("n_best") ? std::move(line.record["n_best"]) : Json::array({line.record});
     std::vector<double> sums(count);
+    for (std::size_t t = 0; t < count; ++t) {
+      sums[t] = sum_of(line.scores[t], parts, first + t);
+      // Sums beyond the range of numbers have no order, and JSON has no text for them.
+      core::require(std::isfinite(sums[t]), core::ErrorCode::kBadInput,
+                    "{}: the weighted sum of the scores of {} is not finite (NaN or infinite); use smaller weights",
+                    where, core::Quoted{line.translations[t]});
+    }
+    Json entries = line.record.contains("n_best") ? std::move(line.record["n_best"]) : Json::array({line.record});
     for (std::size_t t = 0; t < count; ++t) {
       Json& named = entries[t]["rerank_parts"] = Json::object();
       named["list"] = line.scores[t];
-      sums[t] = options.list_weight * line.scores[t];
-      for (std::size_t m = 0; m < parts.size(); ++m) {
-        named[options.models[m].name()] = parts[m][first + t];
-        sums[t] += options.models[m].weight * parts[m][first + t];
-      }
+      for (std::size_t m = 0; m < parts.size(); ++m) named[options.models[m].name()] = parts[m][first + t];
       entries[t]["rerank_score"] = sums[t];
     }
     std::vector<std::size_t> order(count);
     std::iota(order.begin(), order.end(), std::size_t{0});
-    // NaN is last.
-    const auto key = [&](std::size_t t) { return std::isnan(sums[t]) ? -HUGE_VAL : sums[t]; };
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) > key(b); });
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return sums[a] > sums[b]; });
     Json sorted = Json::array();
     NBestLine ranked;
     for (const std::size_t t : order) {
@@ -119,12 +129,13 @@ void Reranker::rerank(std::span<NBestLine> lines, std::span<const std::string> w
   for (std::size_t m = 0; m < impl_->options.models.size(); ++m)
     parts.push_back(impl_->scores_of(m, lines, where, stop));
   std::size_t first = 0;
-  for (NBestLine& line : lines) {
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    NBestLine& line = lines[i];
     const std::size_t count = line.translations.size();
     if (!line.error.empty())
       line.record["rerank_error"] = line.error;
     else if (line.can_be_ranked())
-      impl_->sort(line, parts, first);
+      impl_->sort(line, parts, first, where[i]);
     first += count;
   }
 }

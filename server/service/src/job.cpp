@@ -13,11 +13,22 @@
 namespace dragoman::server {
 namespace {
 
-std::exception_ptr stopped_error() noexcept {
+std::exception_ptr stopped_error(bool late) noexcept {
   try {
+    if (late) throw DeadlinePassed();
     throw core::Error(core::ErrorCode::kInterrupted, "the request was stopped before its end");
   } catch (...) {
     return std::current_exception();  // or that memory ran out
+  }
+}
+
+bool is_interruption(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const core::Error& own) {
+    return own.code() == core::ErrorCode::kInterrupted;
+  } catch (...) {
+    return false;
   }
 }
 
@@ -59,7 +70,15 @@ Job::Job(TranslateRequest request, TranslationService::Done done, JobSetting set
 Job::~Job() = default;
 
 void Job::watch() {
-  if (!on_stop_) on_stop_.emplace(request_.stop, [this] { stop(); });
+  if (on_stop_) return;
+  on_stop_.emplace(request_.stop, [this] {
+    {
+      const std::lock_guard lock(mutex_);
+      // A job that was stopped before, as at the end of the service, keeps that reason.
+      late_ = !stopped_ && std::chrono::steady_clock::now() >= request_.deadline;
+    }
+    stop();
+  });
 }
 
 void Job::stop() noexcept {
@@ -281,6 +300,8 @@ void Job::tell_sentences(std::size_t index) {
 
 void Job::fail_item(std::size_t index, std::exception_ptr error) {
   items_[index].failed = true;
+  // Workers only know that they were stopped, and not why.
+  if (late_ && is_interruption(error)) error = stopped_error(true);
   if (!result_.texts[index].error) result_.texts[index].error = std::move(error);
   close_item(index);
 }
@@ -366,8 +387,9 @@ void Job::settle() {
 }
 
 void Job::complete() noexcept {
+  const std::exception_ptr error = failure_ ? failure_ : stopped_error(late_);
   for (std::size_t i = 0; i < items_.size(); ++i)
-    if (!items_[i].complete && !result_.texts[i].error) result_.texts[i].error = failure_ ? failure_ : stopped_error();
+    if (!items_[i].complete && !result_.texts[i].error) result_.texts[i].error = error;
   try {
     done_(std::move(result_));
   } catch (...) {

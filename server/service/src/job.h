@@ -128,6 +128,7 @@ class Job {
   std::deque<std::size_t> complete_;  ///< texts to pass on
   std::size_t in_flight_ = 0;
   bool stopped_ = false;
+  bool late_ = false;           ///< the stop came after the deadline
   std::exception_ptr failure_;  ///< the first error of the job as a whole
 
   std::optional<std::stop_callback<std::function<void()>>> on_stop_;

@@ -46,6 +46,9 @@ static_assert(kMaxTargetsOfTerm == pipeline::Glossary::kMaxTargets);
 
 }  // namespace
 
+DeadlinePassed::DeadlinePassed()
+    : core::Error(core::ErrorCode::kInterrupted, "the request was not answered in time; send less text at a time") {}
+
 SharedTerms make_terms(std::vector<GlossaryTerm> terms) {
   core::require(terms.size() <= kMaxTerms, core::ErrorCode::kBadInput, "glossary: {} terms; there may be {}",
                 terms.size(), kMaxTerms);

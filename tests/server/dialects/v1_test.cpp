@@ -55,6 +55,31 @@ TEST_F(V1Test, DetailsAndAlternativesAreAnswered) {
   }
 }
 
+TEST_F(V1Test, AStopAtTheDeadlineIsStatus504AndAnyOther503) {
+  std::stop_source stop;
+  stop.request_stop();
+  const auto answer = [&](const std::string& path, const std::string& body, bool late) {
+    http::Request request = request_of("POST", path, body, kJson);
+    request.gone = stop.get_token();
+    if (late) request.deadline = std::chrono::steady_clock::now();
+    return ask(std::move(request));
+  };
+  const Json plain = with({{"text", kDog}});
+  Json streamed = plain;
+  streamed["stream"] = true;
+  const Json of_libretranslate{{"q", kDog}, {"source", "de"}, {"target", "en"}};
+  for (const auto& [path, body] :
+       {std::pair{"/v1/translate", plain.dump()}, std::pair{"/v1/translate", streamed.dump()},
+        std::pair{"/translate", of_libretranslate.dump()}}) {
+    const http::Response late = answer(path, body, true);
+    EXPECT_EQ(late.status, 504) << body;
+    EXPECT_THAT(late.body, HasSubstr("send less text at a time"));
+    const http::Response ended = answer(path, body, false);
+    EXPECT_EQ(ended.status, 503) << body;
+    EXPECT_THAT(ended.body, HasSubstr("try again"));
+  }
+}
+
 TEST_F(V1Test, ErrorsNameTheKeyAndTheRemedy) {
   EXPECT_THAT(problem({{"text", "a"}}), HasSubstr("target: is missing"));
   EXPECT_THAT(problem(with({{"a", "b"}})), HasSubstr("a"));

@@ -302,6 +302,37 @@ TEST_F(TranslationServiceTest, AStopEndsARequestAndFreesItsRoom) {
   EXPECT_EQ(wait_for(service, request({kDog})).texts.front().text, of_library(kDog));
 }
 
+TEST_F(TranslationServiceTest, AStopAfterTheDeadlineIsAnErrorOfItsOwn) {
+  using Clock = std::chrono::steady_clock;
+  TranslationService service(options());
+  const auto is_late = [&](Clock::time_point deadline) {
+    std::stop_source stop;
+    TranslateRequest asked = request(std::vector<std::string>(5000, kDog));
+    asked.stop = stop.get_token();
+    asked.deadline = deadline;
+    std::vector<std::exception_ptr> errors;
+    asked.on_text = [&](std::size_t, const TranslatedText& text) {
+      if (text.error) errors.push_back(text.error);
+    };
+    std::future<TranslateResult> result = submit(service, std::move(asked));
+    stop.request_stop();
+    for (const TranslatedText& text : result.get().texts)
+      if (text.error) errors.push_back(text.error);
+    EXPECT_FALSE(errors.empty());
+    return std::ranges::count_if(errors, [](const std::exception_ptr& error) {
+             try {
+               std::rethrow_exception(error);
+             } catch (const DeadlinePassed&) {
+               return true;
+             } catch (...) {
+               return false;
+             }
+           }) == std::ssize(errors);
+  };
+  EXPECT_TRUE(is_late(Clock::now()));
+  EXPECT_FALSE(is_late(Clock::now() + std::chrono::hours(1)));
+}
+
 TEST_F(TranslationServiceTest, ModelsAreReplacedWithoutLosingARequest) {
   TranslationService service(options());
   std::future<TranslateResult> before = submit(service, request(std::vector<std::string>(300, kDog)));

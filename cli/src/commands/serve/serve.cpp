@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <condition_variable>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -177,13 +178,17 @@ class Serve final : public Command {
     return service;
   }
 
-  /// Opens the file of suggestions, if there is one.
-  static std::shared_ptr<server::SuggestionFile> open_suggestions(const server::ServerOptions& options,
-                                                                  const std::string& config, const Session& session) {
+  /// Opens the file of suggestions, if there is one. It is none of the files that the server reads, now or at a reload.
+  std::shared_ptr<server::SuggestionFile> open_suggestions(const server::ServerOptions& options,
+                                                           const server::ServiceOptions& service,
+                                                           const Session& session) const {
     const std::string& file = options.suggestions;
     if (file.empty()) return nullptr;
+    std::vector<std::filesystem::path> inputs{config_, options.keys, options.tls_certificate, options.tls_key};
+    for (const server::ServedModel& model : service.models) inputs.push_back(model.folder);
+    for (const std::string& plugin : model_options_.host().plugins) inputs.emplace_back(plugin);
     try {
-      core::require_not_an_input(file, {config, options.keys, options.tls_certificate, options.tls_key});
+      core::require_not_an_input(file, inputs);
     } catch (const core::Error& error) {
       throw UsageError(fmt::format("--suggestions {}", error.what()));
     }
@@ -263,7 +268,7 @@ class Serve final : public Command {
         if (done) done(problem);
       });
     };
-    const auto suggestions = open_suggestions(options, config_, session);
+    const auto suggestions = open_suggestions(options, of_service, session);
     server::Operation operation(options,
                                 {.log_line = [&](const std::string& line) { log.write(line); }, .reload = reload});
     server::http::ServerSetup setup = operation.setup();

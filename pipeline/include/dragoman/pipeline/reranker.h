@@ -77,6 +77,7 @@ class Reranker {
   /// - The fields about the record's translation are those of the best entry.
   /// ScorerOptions::long_lines applies to a line with a translation that is too long for a model. With kSkip, the list
   /// is unchanged and the record gets `rerank_error`.
+  /// Error{kBadInput} that names the line for a weighted sum that is not finite.
   void rerank(std::span<NBestLine> lines, std::span<const std::string> where, const std::stop_token& stop = {});
 
  private:

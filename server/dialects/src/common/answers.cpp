@@ -63,6 +63,8 @@ Problem describe(const std::exception_ptr& error) {
     return {bad.status(), bad.what()};
   } catch (const Busy& busy) {
     return {429, busy.what(), busy.retry_after()};
+  } catch (const DeadlinePassed& late) {
+    return {504, late.what()};
   } catch (const core::Error& bad) {
     return problem_of(bad);
   } catch (...) {
@@ -94,6 +96,12 @@ http::Response keyed_error(const std::string& key, const Problem& problem) {
 
 http::Response error_object(const Problem& problem) {
   return keyed_error("error", problem);
+}
+
+void follow(const http::Request& request, TranslateRequest& translate) {
+  translate.stop = request.gone;
+  translate.deadline = request.deadline;
+  translate.caller = request.caller;
 }
 
 http::Handler guarded(WordProblem word, std::function<void(http::Request&, http::Reply&)> body) {

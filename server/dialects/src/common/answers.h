@@ -44,6 +44,9 @@ std::string json_text(const core::Json& value);
 /// Answers a request by `body`, and any exception by `word`.
 http::Handler guarded(WordProblem word, std::function<void(http::Request&, http::Reply&)> body);
 
+/// Ends the translation with the request, and counts it for the request's caller.
+void follow(const http::Request& request, TranslateRequest& translate);
+
 /// Translates, and answers with what `answer` makes of the result, or with the first error.
 void translate_and_answer(TranslationService& service, TranslateRequest request, http::Reply reply, WordProblem word,
                           std::function<core::Json(TranslateResult&)> answer);

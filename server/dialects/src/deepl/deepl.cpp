@@ -142,8 +142,7 @@ void DeepL::translate(http::Request& request, http::Reply& reply) {
     throw BadRequest("'formality' is not supported for given 'target_lang'.");
   require_split_sentences(parameters.get("split_sentences"));
   if (const std::string id = parameters.text("glossary_id"); !id.empty()) apply_glossary(request, id, translate);
-  translate.stop = request.gone;
-  translate.caller = request.caller;
+  follow(request, translate);
   const std::string model = parameters.text("model_type");
   std::vector<std::size_t> sizes;
   for (const std::string& text : translate.texts) sizes.push_back(count_characters(text));

@@ -23,8 +23,7 @@ TranslateRequest extension_request(const http::Request& request, const DialectOp
   translate.texts = std::move(texts);
   translate.source = source.empty() ? "auto" : core::ascii_lower(source);
   translate.target = core::ascii_lower(target);
-  translate.stop = request.gone;
-  translate.caller = request.caller;
+  follow(request, translate);
   return translate;
 }
 

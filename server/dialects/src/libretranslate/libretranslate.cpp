@@ -174,8 +174,7 @@ void LibreTranslate::translate(http::Request& request, http::Reply& reply) {
     throw BadRequest(fmt::format("{} format is not supported", core::printable(format, 40)));
   if (format == "html") translate.format = TextFormat::kHtml;
   translate.glossary = read_terms(parameters.get("glossary"));
-  translate.stop = request.gone;
-  translate.caller = request.caller;
+  follow(request, translate);
   // Texts without words keep their place, with an empty text for the service.
   std::vector<std::string> echoed(translate.texts.size());
   for (std::size_t i = 0; i < echoed.size(); ++i)
@@ -237,8 +236,7 @@ void LibreTranslate::translate_file(http::Request& request, http::Reply& reply) 
   check_limits(translate.texts, request, options_);
   set_languages(translate, source, target);
   if (html) translate.format = TextFormat::kHtml;
-  translate.stop = request.gone;
-  translate.caller = request.caller;
+  follow(request, translate);
   const std::string beginning = address(request) + "/download_file/";
   translate_and_answer(
       service_, std::move(translate), reply, word_libretranslate,

@@ -141,8 +141,7 @@ TranslateRequest translate_request(const V1Request& asked, std::vector<std::stri
   translate.glossary = read_terms(asked.glossary.get());
   translate.details = asked.details;
   translate.alignment = asked.alignment;
-  translate.stop = request.gone;
-  translate.caller = request.caller;
+  follow(request, translate);
   return translate;
 }
 

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include <dragoman/core/error.h>
 #include <dragoman/core/log.h>
 #include <dragoman/core/shared_json.h>
 #include <dragoman/pipeline/model.h>
@@ -70,6 +71,12 @@ class Busy final : public std::runtime_error {
 
  private:
   std::chrono::seconds retry_after_;
+};
+
+/// The request was stopped after its deadline, so the same request would be stopped again.
+class DeadlinePassed final : public core::Error {
+ public:
+  DeadlinePassed();
 };
 
 enum class TextFormat : std::uint8_t {
@@ -149,8 +156,10 @@ struct TranslateRequest {
   /// Identifies the client, such as by a key or an address. The unfinished requests of one caller have at most three
   /// quarters of ServiceOptions::characters_in_flight. Empty: no such limit.
   std::string caller{};
-  /// A stop request ends the request with Error{kInterrupted}.
+  /// A stop request ends the request with Error{kInterrupted}; with DeadlinePassed if it comes after the deadline.
   std::stop_token stop{};
+  /// It only decides the error of a stop: the caller requests the stop.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   /// Called by a worker. It must be quick and must not throw. Calls for one text do not overlap.
   std::function<void(const PartialText&)> on_partial{};
   /// Called with each text when its translation is complete, in any order, before `done`.
