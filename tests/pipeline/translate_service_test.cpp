@@ -1,3 +1,4 @@
+#include "failing_allocation.h"
 #include "no_more_threads.h"
 #include "tiny_model.h"
 
@@ -106,6 +107,31 @@ TEST_F(TranslateServiceTest, SubmittedRecordsComeBackOnce) {
   std::unique_lock lock(mutex);
   EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return done == input.size(); }));
   EXPECT_EQ(found, expected);
+}
+
+/// A caller that waits for the end of a record would otherwise wait for ever.
+TEST_F(TranslateServiceTest, ARecordEndsAlsoWithoutMemory) {
+  constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+  const std::vector<std::string> input = lines(8);
+  const Model model(model_.path(), host_, {.threads = 1});
+  for (std::int64_t first = 1, allocations = kAll; first <= allocations; first += first < 100 ? 1 : 23) {
+    Translator translator(model, {});
+    std::atomic<std::size_t> ended = 0;
+    std::size_t submitted = 0;
+    {
+      const dragoman::testing::FailingAllocations failing(first, kAll);
+      for (const std::string& line : input) {
+        Record record;
+        record.line = ++submitted;
+        record.text = line;
+        translator.submit(std::move(record), {}, [&](const TranslatedRecord&) { ++ended; });
+      }
+      const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+      while (ended < submitted && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+      allocations = failing.count();
+    }
+    ASSERT_EQ(ended, submitted) << "allocation " << first << " failed";
+  }
 }
 
 /// What has been told of a record, in the order of the calls.

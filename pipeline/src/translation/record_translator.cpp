@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <type_traits>
 
 #include <dragoman/core/error.h>
 
@@ -69,20 +70,19 @@ class RecordUnderWay {
 
   /// Completes the record when no part is open any more.
   void finish() {
-    TranslatedRecord result;
-    result.split_for_length = work_.split_for_length;
-    result.has_unknown_pieces = work_.has_unknown_pieces;
-    result.error = error_;
-    if (!result.error) {
+    result_.split_for_length = work_.split_for_length;
+    result_.has_unknown_pieces = work_.has_unknown_pieces;
+    result_.error = error_;
+    if (!result_.error) {
       try {
-        result.parts_cut = finish_translation(model_, options_, work_);
-        for (const TranslationPart& part : work_.parts) result.parts_lacking_terms += part.lacking.empty() ? 0 : 1;
+        result_.parts_cut = finish_translation(model_, options_, work_);
+        for (const TranslationPart& part : work_.parts) result_.parts_lacking_terms += part.lacking.empty() ? 0 : 1;
       } catch (...) {
-        result.error = std::current_exception();
+        result_.error = std::current_exception();
       }
     }
-    result.record = std::move(work_.record);
-    done_(std::move(result));
+    result_.record = std::move(work_.record);
+    done_(std::move(result_));
   }
 
  private:
@@ -103,7 +103,12 @@ class RecordUnderWay {
   std::atomic<std::size_t> open_ = 0;
   std::mutex mutex_;
   std::exception_ptr error_;
+  /// A record allocates memory. It is made before the work begins, because done_ must be called when there is no more
+  /// memory, too: a caller that waits for it would wait for ever.
+  TranslatedRecord result_;
 };
+
+static_assert(std::is_nothrow_move_constructible_v<TranslatedRecord> && std::is_nothrow_move_assignable_v<Record>);
 
 }  // namespace
 

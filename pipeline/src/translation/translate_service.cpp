@@ -33,10 +33,7 @@ class Run {
       if (streams) own.on_partial = [this, ticket](const PartialRecord& partial) { keep_beginning(ticket, partial); };
       try {
         translator.submit(std::move(*record), std::move(own), [this, ticket, weight](TranslatedRecord result) {
-          if (result.error && !is_its_own_failure(result))
-            fail(result.error);
-          else
-            finish(ticket, weight, std::move(result));
+          end(ticket, weight, std::move(result));
           leave();
         });
       } catch (...) {
@@ -162,8 +159,9 @@ class Run {
     abort(std::move(error));
   }
 
-  void finish(std::uint64_t ticket, std::size_t weight, TranslatedRecord result) {
+  void end(std::uint64_t ticket, std::size_t weight, TranslatedRecord result) noexcept {
     try {
+      if (result.error && !is_its_own_failure(result)) return fail(result.error);
       const std::lock_guard lock(mutex_);
       records_split += result.split_for_length ? 1 : 0;
       records_with_unknown_pieces += result.has_unknown_pieces ? 1 : 0;
