@@ -212,7 +212,8 @@ const std::vector<AllowedOpening> kOpenings = {
     // files in a folder that was just made, is empty and is locked; average_parameters() writes a file of the user's
     {"formats/archive/zip_writer.h", "OutputFile file_;", "in the folder of an export in the making"},
     {"formats/ctranslate2/export.cpp", "OutputFile file(path,", "in the folder of an export in the making"},
-    {"formats/folder/src/model_folder.cpp", "OutputFile output(to,", "in a model folder in the making"},
+    {"formats/folder/src/folder_replacement.cpp", "OutputFile output(folder() / file.filename(),",
+     "in a model folder in the making"},
     {"formats/folder/src/npy.cpp", "OutputFile file(path,", "in a folder that was new or empty"},
     {"formats/folder/src/safetensors_writer.cpp", "OutputFile file;",
      "in a folder in the making, or named by the user"},
