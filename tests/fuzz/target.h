@@ -23,8 +23,8 @@ struct Budget {
 /// program and the ordinary tests both use.
 struct Target {
   std::string_view name;
-  /// Reads the bytes and uses what was read. True if they were well-formed, false if they were refused. Any exception
-  /// is a fault: a Fault, or one that is no core::Error.
+  /// Reads the bytes and uses what was read. Returns true if they were well-formed, and false if they were refused. Any
+  /// exception that leaves it is a fault; accepts() keeps a core::Error inside.
   bool (*exercise)(std::string_view bytes);
   Budget budget{};
   /// Random changes of each seed in the ordinary tests.
