@@ -6,6 +6,7 @@
 #include "sentencepiece/sentencepiece_files.h"
 #include "target.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -47,7 +48,8 @@ inline void renumber(std::string_view bytes) {
   accepts([&] {
     tokenizer::RenumberedPieces list;
     for (const tokenizer::UnigramPiece& piece : tokenizer::sentencepiece_pieces(bytes, "fuzz"))
-      if (piece.text.size() % 5 != 4) list.pieces.insert(list.pieces.begin(), {piece.text});
+      if (piece.text.size() % 5 != 4) list.pieces.push_back({piece.text});
+    std::ranges::reverse(list.pieces);
     list.pieces.push_back({"the river"});
     list.unknown = 0;
     const auto made = tokenizer::renumber_sentencepiece(bytes, list, "fuzz");
