@@ -59,11 +59,13 @@ struct CountedCase {
   std::int64_t min_count;
   std::size_t shards;
   bool again;  ///< whether merges also lead to symbols that exist
+  std::size_t merges = 0;
 };
 
 std::string test_name(const CountedCase& counted) {
-  return fmt::format("{} symbols least {} shards {}{}", counted.alphabet, counted.min_count, counted.shards,
-                     counted.again ? " again" : "");
+  return fmt::format("{} symbols least {} shards {}{}{}", counted.alphabet, counted.min_count, counted.shards,
+                     counted.again ? " again" : "",
+                     counted.merges > 0 ? fmt::format(" of {} merges", counted.merges) : "");
 }
 
 class MergeLearnerTest : public ::testing::TestWithParam<CountedCase> {
@@ -99,7 +101,7 @@ TEST_P(MergeLearnerTest, OffersWhatCountingAfreshFinds) {
     const auto words = random_words();
     NaiveLearner naive(words, GetParam().min_count);
     PairStatistics learner(lay_out(words), static_cast<std::uint64_t>(GetParam().min_count), arena,
-                           {.shards = GetParam().shards, .worth_sharing = 0});
+                           {.shards = GetParam().shards, .worth_sharing = 0, .merges = GetParam().merges});
     std::vector<int> lengths(static_cast<std::size_t>(GetParam().alphabet), 1);
     for (int step = 0;; ++step) {
       const auto expected = naive.best();
@@ -125,7 +127,10 @@ INSTANTIATE_TEST_SUITE_P(Divisions, MergeLearnerTest,
                                            CountedCase{2, 1, 2, true}, CountedCase{2, 5, 3, true},
                                            CountedCase{3, 2, 3, false}, CountedCase{3, 9, 2, true},
                                            CountedCase{7, 1, 5, true}, CountedCase{7, 2, 1, true},
-                                           CountedCase{7, 3, 40, true}),
+                                           CountedCase{7, 3, 40, true}, CountedCase{2, 1, 1, true, 3},
+                                           CountedCase{2, 1, 2, false, 5}, CountedCase{3, 1, 2, true, 4},
+                                           CountedCase{3, 2, 3, false, 8}, CountedCase{7, 1, 1, true, 4},
+                                           CountedCase{7, 1, 2, false, 12}, CountedCase{7, 2, 3, true, 30}),
                          dragoman::testing::kParameterName);
 
 }  // namespace

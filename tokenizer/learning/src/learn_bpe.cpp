@@ -227,9 +227,9 @@ class Learning {
   BpeTokenizer run() {
     ThreadArena arena(plan_.threads);
     PairStatistics::Text text = count_and_lay_out(arena);
-    const PairStatistics::Division division = PairStatistics::divide(text, arena);
-    PairStatistics statistics(std::move(text), options_.min_frequency, arena, division);
     const auto wanted = static_cast<std::size_t>(options_.vocab_size);
+    const auto division = PairStatistics::divide(text, arena, merges_up_to(wanted, definition_));
+    PairStatistics statistics(std::move(text), options_.min_frequency, arena, division);
     MergeLearner(definition_, wanted, max_piece_length()).run(statistics, progress_, stop_);
     warn_if_short(definition_, wanted, options_.min_frequency, log_);
     if (options_.written_as == FileKind::kSentencePiece) drop_digit_cuts(definition_);

@@ -46,10 +46,10 @@ class SentencePieceBpeLearning {
     PairStatistics::Text text = lay_out(corpus_.read());
     const PieceRules rules(options_, corpus_.alphabet(), reserved_);
     add_first_pieces(rules);
-    const PairStatistics::Division division = PairStatistics::divide(text, arena_);
+    const auto wanted = static_cast<std::size_t>(options_.vocab_size);
+    const auto division = PairStatistics::divide(text, arena_, merges_up_to(wanted, definition_));
     PairStatistics statistics(std::move(text), kMinBpeFrequency, arena_, division,
                               [this](const auto& a, const auto& b) { return precedes(a, b); });
-    const auto wanted = static_cast<std::size_t>(options_.vocab_size);
     const auto longest = std::min(static_cast<std::size_t>(options_.max_piece_length), kLongestMergedPiece);
     // spm_train does not merge a pair that spells a piece which another pair has produced.
     std::unordered_set<std::string> merged;

@@ -20,6 +20,14 @@ void PairShard::Side::add_begin(std::int32_t neighbour, std::uint32_t cell) {
   begins_.emplace_back(neighbour, cell);
 }
 
+void PairShard::Side::replace(std::int32_t neighbour, std::uint32_t cell, std::int64_t weight) {
+  Change& change = at(neighbour);
+  change.lost += weight;
+  change.gained += weight;
+  ++change.positions;
+  begins_.emplace_back(neighbour, cell);
+}
+
 void PairShard::Side::clear() {
   for (const std::int32_t neighbour : touched_) changes_[static_cast<std::size_t>(neighbour)] = {};
   touched_.clear();
@@ -83,23 +91,37 @@ core::PageVector<std::uint32_t> PairShard::number_pairs(PairMap<PairPlaces>& pai
   return numbers;
 }
 
-void PairShard::merge(const MergeStep& step, std::span<const Places> places) {
+/// Calls body(cell) wherever the pair still begins at one of the places, from left to right.
+template <class Body>
+void PairShard::for_each_occurrence(std::int32_t left, std::int32_t right, std::span<const Places> places,
+                                    Body&& body) {
   // The positions are far apart but known. Without prefetching, waiting for memory would dominate.
   constexpr std::size_t kCellsAhead = 16;
-  run_end_ = 0;
-  run_length_ = 0;
   const std::span<const std::uint32_t> positions = in_order(places);
+  for (std::size_t i = 0; i < std::min(kCellsAhead, positions.size()); ++i) __builtin_prefetch(&cells_[positions[i]]);
+  const std::uint32_t size = length(left);
   for (std::size_t i = 0; i < positions.size(); ++i) {
     if (i + kCellsAhead < positions.size()) __builtin_prefetch(&cells_[positions[i + kCellsAhead]]);
-    const std::uint32_t cell = positions[i];
-    if (cells_[cell] != step.left || cells_[cell + length(step.left)] != step.right) continue;
-    if (step.left == step.right)
-      merge_run(step, cell);
-    else
-      merge_pair(step, cell);
+    if (cells_[positions[i]] == left && cells_[positions[i] + size] == right) body(positions[i]);
   }
+}
+
+void PairShard::merge(const MergeStep& step, std::span<const Places> places) {
+  run_end_ = 0;
+  run_length_ = 0;
+  if (step.left == step.right)
+    for_each_occurrence(step.left, step.right, places, [&](std::uint32_t cell) { merge_run(step, cell); });
+  else
+    for_each_occurrence(step.left, step.right, places, [&](std::uint32_t cell) { merge_pair(step, cell); });
   file_positions(left_);
   file_positions(right_);
+}
+
+std::int64_t PairShard::count(std::int32_t left, std::int32_t right, std::span<const Places> places) {
+  // No place is listed twice: symbols only grow, so a pair that a place has lost never returns to it.
+  std::int64_t sum = 0;
+  for_each_occurrence(left, right, places, [&](std::uint32_t cell) { sum += weight_at(cell); });
+  return sum;
 }
 
 /// Returns the positions in ascending order, i.e. from left to right.
@@ -120,6 +142,14 @@ void PairShard::merge_pair(const MergeStep& step, std::uint32_t cell) {
   const std::int64_t weight = weight_at(cell);
   const std::uint32_t middle = cell + length(step.left);
   const std::uint32_t end = middle + length(step.right);
+  const std::int32_t before = cells_[cell - 1];
+  const std::int32_t after = cells_[end];
+  if (before != step.left && before != step.result && after != step.right && after != step.result) {
+    write_symbol(cell, middle, step.result);
+    if (before != kBarrierCell) left_.replace(before, cell - length(before), weight);
+    if (after != kBarrierCell) right_.replace(after, cell, weight);
+    return;
+  }
   lose_left(step, cell, weight);
   lose_right(step, end, weight);
   write_symbol(cell, middle, step.result);

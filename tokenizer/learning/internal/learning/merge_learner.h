@@ -2,6 +2,7 @@
 
 #include "learning/pair_statistics.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -39,6 +40,11 @@ class MergeLearner {
   std::unordered_map<std::string, std::int32_t, core::TextHash> ids_;
   std::vector<bool> reserved_;  // by id of the first pieces: merges must not produce the piece
 };
+
+/// Returns how many merges a definition lacks to have so many pieces.
+inline std::size_t merges_up_to(std::size_t wanted_pieces, const BpeDefinition& definition) {
+  return wanted_pieces - std::min(wanted_pieces, definition.pieces.size());
+}
 
 /// Warns if a vocabulary is smaller than requested.
 void warn_if_short(const BpeDefinition& definition, std::size_t wanted_pieces, std::uint64_t min_frequency,

@@ -72,6 +72,8 @@ class PairShard {
    private:
     friend class PairShard;
     void add_begin(std::int32_t neighbour, std::uint32_t cell);
+    /// One occurrence with the neighbour loses the merged symbol and gains the result, and begins at `cell` then.
+    void replace(std::int32_t neighbour, std::uint32_t cell, std::int64_t weight);
 
     std::vector<Change> changes_;
     std::vector<std::int32_t> touched_;
@@ -92,6 +94,8 @@ class PairShard {
   /// Replaces every occurrence of the step's pair, from left to right, by its result. `places` are the positions of the
   /// pair. left() and right() store the effect on other pairs until they are cleared.
   void merge(const MergeStep& step, std::span<const Places> places);
+  /// Returns how often a pair of different symbols occurs, if it occurs at these places only.
+  std::int64_t count(std::int32_t left, std::int32_t right, std::span<const Places> places);
 
   void make_room(std::size_t symbols);
   Side& left() noexcept { return left_; }
@@ -108,6 +112,8 @@ class PairShard {
 
   core::PageVector<std::uint32_t> number_pairs(PairMap<PairPlaces>& pairs, std::optional<std::int32_t> with);
   std::span<const std::uint32_t> in_order(std::span<const Places> places);
+  template <class Body>
+  void for_each_occurrence(std::int32_t left, std::int32_t right, std::span<const Places> places, Body&& body);
   void merge_pair(const MergeStep& step, std::uint32_t cell);
   void merge_run(const MergeStep& step, std::uint32_t cell);
   void lose_left(const MergeStep& step, std::uint32_t begin, std::int64_t weight);

@@ -22,6 +22,8 @@ namespace dragoman::tokenizer {
 /// Only the counts of pairs with the result of the latest merge can rise. A heap whose entries may be too high, and are
 /// reinserted with a lower count when they reach the top, therefore always yields the true maximum. For the same reason
 /// a pair that starts with too few occurrences need not be stored, which is the case for most pairs of a large corpus.
+/// One that starts below the count that the last merge is expected to have is set aside with its first count and its
+/// places. Its occurrences are counted again if merges get that far.
 /// Pairs with a result are recounted only if a second merge has the same result, which no learned vocabulary has been
 /// observed to do.
 class PairStatistics {
@@ -44,9 +46,10 @@ class PairStatistics {
   struct Division {
     std::size_t shards = 1;
     std::size_t worth_sharing = 2048;  ///< steps with fewer positions stay on the calling thread
+    std::size_t merges = 0;            ///< expected in all; 0: unknown, and no pair is set aside
   };
   /// Returns as many shards as threads, or fewer if the text is too small.
-  static Division divide(const Text& text, const ThreadArena& arena);
+  static Division divide(const Text& text, const ThreadArena& arena, std::size_t merges);
 
   /// Returns whether `a` precedes `b`, which has the same count. A strict order.
   using Precedes = std::function<bool(const Pair& a, const Pair& b)>;
@@ -78,6 +81,13 @@ class PairStatistics {
   struct PairState {
     std::int64_t count = 0;
     std::uint32_t segment = kNoSegment;
+    bool exact = true;  ///< otherwise the pair was set aside, and `count` may be too high
+  };
+  /// A pair that has at most `count` occurrences.
+  struct PairAside {
+    std::int64_t count;
+    std::uint64_t key;
+    std::uint32_t segment;
   };
   struct HeapEntry {
     std::int64_t count;
@@ -91,14 +101,17 @@ class PairStatistics {
   template <class Body>
   void for_each_shard(bool in_parallel, Body&& body);
   std::size_t collect_places(const PairState& pair);
-  void add_segment(PairState& pair, const PairShard::Places& places, std::size_t shard);
-  void apply(const MergeStep& step);
+  std::uint32_t add_segment(const PairShard::Places& places, std::size_t shard, std::uint32_t next);
+  void apply(const MergeStep& step, bool is_new);
   template <class SideOf>
   void sum_up(SideOf&& side_of);
   template <class SideOf, class KeyOf>
-  void add_gained(SideOf&& side_of, KeyOf&& key_of);
+  void add_gained(const MergeStep& step, bool is_new, SideOf&& side_of, KeyOf&& key_of);
   template <class SideOf, class KeyOf>
   void take_lost(SideOf&& side_of, KeyOf&& key_of);
+  void raise_floor(std::int64_t count);
+  void lower_floor();
+  void count_again(PairState& pair, std::uint64_t key);
   void offer(std::uint64_t key, std::int64_t count);
   /// The order of the heap: `a` comes out after `b`.
   bool comes_later(const HeapEntry& a, const HeapEntry& b) const;
@@ -106,13 +119,17 @@ class PairStatistics {
   std::int64_t min_count_;
   ThreadArena& arena_;
   std::size_t worth_sharing_;
+  std::size_t merges_;
+  std::size_t popped_ = 0;
   MergeText text_;
   std::vector<PairShard> shards_;
   std::vector<std::vector<PairShard::Places>> places_;  // by shard, of the pair that is merged
   PairMap<PairState> pairs_;
   core::PageVector<Segment> segments_;
   std::vector<HeapEntry> heap_;
+  core::PageVector<PairAside> aside_;
   Precedes precedes_;
+  std::int64_t floor_;  // no pair that was set aside has as many occurrences
 };
 
 }  // namespace dragoman::tokenizer

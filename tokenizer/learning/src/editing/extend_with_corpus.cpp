@@ -179,9 +179,9 @@ VocabularyEdit extend_with_corpus(const BpeDefinition& definition, const std::ve
     return EncodedCorpus(pre_tokens, edit.definition, model, arena).lay_out();
   }();
   require(text.cells.size() > 1, ErrorCode::kBadInput, "{}: no words to learn from", corpus.front().string());
-  const PairStatistics::Division division = PairStatistics::divide(text, arena);
-  PairStatistics statistics(std::move(text), options.min_frequency, arena, division);
   const auto wanted = static_cast<std::size_t>(options.size);
+  const auto division = PairStatistics::divide(text, arena, merges_up_to(wanted, edit.definition));
+  PairStatistics statistics(std::move(text), options.min_frequency, arena, division);
   MergeLearner(edit.definition, wanted).run(statistics, progress, stop);
   warn_if_short(edit.definition, wanted, options.min_frequency, log);
   return edit;
