@@ -70,7 +70,8 @@ TEST(WordCounts, ComeByFallingCount) {
   std::mt19937 random(9);
   for (const std::string& word : random_words(20000, 2))
     counts.add(word, random() % 50 == 0 ? 1000 + random() % 100000 : 1 + random() % 4);
-  const std::vector<WordCount> words = counts.by_count();
+  ThreadArena arena(3);
+  const std::vector<WordCount> words = counts.by_count(arena);
   EXPECT_EQ(words.size(), listed(counts).size());
   for (std::size_t i = 1; i < words.size(); ++i) ASSERT_GE(words[i - 1].count, words[i].count) << i;
   const auto all = listed(counts);

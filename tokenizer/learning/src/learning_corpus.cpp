@@ -44,7 +44,7 @@ void check_corpus_size(std::uint64_t cells, double occurrences) {
 /// composes or reorders across a space.
 WordCounts split_into_pre_tokens(const WordCounts& words, const BpeDefinition& definition, ThreadArena& arena) {
   const PreTokenizer pre_tokenizer(definition);
-  const std::vector<WordCount> raw = words.by_count();
+  const std::vector<WordCount> raw = words.by_count(arena);
   ThreadCounts split;
   split.for_each_block(arena, raw.size(), [&](WordCounts& counts, std::size_t i) {
     for_each_learned_word(pre_tokenizer, raw[i].word, [&](std::string_view word) { counts.add(word, raw[i].count); });
@@ -60,7 +60,7 @@ LearningCorpus::LearningCorpus(WordCounts words, const BpeDefinition& definition
     split_at_marks(definition);
   else if (effect_on_spaced_words(definition) == SpacedWordEffect::kAny)
     counts_ = split_into_pre_tokens(counts_, definition, arena);
-  words_ = counts_.by_count();
+  words_ = counts_.by_count(arena);
   for (std::size_t begin = 0; begin < words_.size(); begin += kBlockWords)
     blocks_.push_back({.begin = begin, .end = std::min(words_.size(), begin + kBlockWords), .characters = {}});
 }
@@ -68,17 +68,21 @@ LearningCorpus::LearningCorpus(WordCounts words, const BpeDefinition& definition
 /// The few words that contain a mark, or an escaped character, are changed or split into several words.
 void LearningCorpus::split_at_marks(const BpeDefinition& definition) {
   const PlainWords plain(definition);
-  std::vector<std::pair<std::string, std::uint64_t>> changed;
-  counts_.for_each([&](std::string_view word, std::uint64_t count) {
-    if (!plain.contain(word)) changed.emplace_back(word, count);
+  std::vector<std::vector<std::pair<std::string, std::uint64_t>>> changed(WordCounts::kTables);
+  arena_.for_each(changed.size(), [&](std::size_t t) {
+    counts_.table(t).for_each([&](std::string_view word, std::uint64_t count) {
+      if (!plain.contain(word)) changed[t].emplace_back(word, count);
+    });
   });
   const PreTokenizer pre_tokenizer(definition);
-  for (const auto& [word, count] : changed) counts_.remove(word);
-  for (const auto& entry : changed)
-    pre_tokenizer.for_each_pre_token(entry.first, false, false, [&](const PreToken& token) {
-      const std::string_view word = token.text.substr(std::string_view(kWordMark).size());
-      if (!word.empty()) counts_.add(word, entry.second);
-    });
+  for (const auto& of_table : changed)
+    for (const auto& entry : of_table) counts_.remove(entry.first);
+  for (const auto& of_table : changed)
+    for (const auto& entry : of_table)
+      pre_tokenizer.for_each_pre_token(entry.first, false, false, [&](const PreToken& token) {
+        const std::string_view word = token.text.substr(std::string_view(kWordMark).size());
+        if (!word.empty()) counts_.add(word, entry.second);
+      });
 }
 
 void LearningCorpus::count_block(Block& block) const {

@@ -185,7 +185,7 @@ SentencePieceCorpus::SentencePieceCorpus(const WordSource& source, const LearnUn
 
 UnigramWords SentencePieceCorpus::read() {
   const WordCounts counts = normalised_words();
-  const std::vector<WordCount> words = counts.by_count();
+  const std::vector<WordCount> words = counts.by_count(arena_);
   require(!words.empty(), ErrorCode::kBadInput, "{}: no words to learn from{}", files_of(source_.files),
           options_.min_word_count < 2 ? "" : fmt::format(" occur {} times or more", options_.min_word_count));
   core::log(source_.log, core::LogLevel::kInfo, fmt::format("{} distinct words", words.size()));
@@ -201,7 +201,7 @@ WordCounts SentencePieceCorpus::normalised_words() {
     report_dropped(raw.drop_below(options_.min_word_count), all, options_.min_word_count, source_.log);
   }
   const WordNormalizer normalizer(options_);
-  const std::vector<WordCount> words = raw.by_count();
+  const std::vector<WordCount> words = raw.by_count(arena_);
   ThreadCounts split;
   split.for_each_block(arena_, words.size(), [&](WordCounts& mine, std::size_t i) {
     check_not_stopped(stop_);

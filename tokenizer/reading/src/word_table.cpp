@@ -141,16 +141,26 @@ void WordCounts::lift_limit() noexcept {
 }
 
 /// A counting sort, since nearly all counts are small. The few large ones are sorted separately.
-std::vector<WordCount> WordCounts::by_count() const {
+/// A counting sort, whose classes are the small counts, and all large ones together.
+std::vector<WordCount> WordCounts::by_count(ThreadArena& arena) const {
   constexpr std::uint64_t kSmall = 1 << 12;
-  std::vector<std::size_t> places(kSmall + 1, 0);
   const auto class_of = [](std::uint64_t count) { return count < kSmall ? kSmall - count : 0; };
-  for_each([&](std::string_view, std::uint64_t count) { ++places[class_of(count)]; });
-  const auto large = static_cast<std::ptrdiff_t>(places[0]);
+  std::vector<std::vector<std::size_t>> places(kTables, std::vector<std::size_t>(kSmall + 1, 0));
+  arena.for_each(kTables, [&](std::size_t t) {
+    tables_[t].for_each([&](std::string_view, std::uint64_t count) { ++places[t][class_of(count)]; });
+  });
   std::size_t begin = 0;
-  for (std::size_t& place : places) begin += std::exchange(place, begin);
+  std::ptrdiff_t large = 0;
+  for (std::size_t c = 0; c <= kSmall; ++c) {
+    for (auto& of_table : places) begin += std::exchange(of_table[c], begin);
+    if (c == 0) large = static_cast<std::ptrdiff_t>(begin);
+  }
   std::vector<WordCount> words(begin);
-  for_each([&](std::string_view word, std::uint64_t count) { words[places[class_of(count)]++] = {word, count}; });
+  arena.for_each(kTables, [&](std::size_t t) {
+    tables_[t].for_each([&](std::string_view word, std::uint64_t count) {
+      words[places[t][class_of(count)]++] = {word, count};
+    });
+  });
   std::sort(words.begin(), words.begin() + large,
             [](const WordCount& a, const WordCount& b) { return a.count > b.count; });
   return words;

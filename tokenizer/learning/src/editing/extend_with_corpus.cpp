@@ -46,7 +46,7 @@ class EncodedCorpus {
  public:
   /// The model must be built from `definition`.
   EncodedCorpus(const WordCounts& words, const BpeDefinition& definition, const BpeModel& model, ThreadArena& arena)
-      : model_(model), words_(words.by_count()) {
+      : model_(model), words_(words.by_count(arena)) {
     fixed_.assign(definition.pieces.size(), false);
     for (std::size_t id = 0; id < fixed_.size(); ++id)
       fixed_[id] = definition.byte_fallback() && byte_of_piece(definition.pieces[id]);

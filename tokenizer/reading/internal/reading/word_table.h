@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/word_key.h"
+#include "reading/thread_arena.h"
 
 #include <cstdint>
 #include <memory>
@@ -136,7 +137,7 @@ class WordCounts {
   }
   /// Sorted by falling count; words of equal count are in no particular order. The words refer to memory of these
   /// tables.
-  std::vector<WordCount> by_count() const;
+  std::vector<WordCount> by_count(ThreadArena& arena) const;
 
   bool is_full() const noexcept { return memory_ != nullptr && memory_->full; }
   /// Returns the bytes of the tables, if there is a limit.
