@@ -294,8 +294,8 @@ std::string long_ranking(std::string_view seed, std::size_t size) {
 std::string many_sentences(std::string_view seed, std::size_t size) {
   Json json = Json::parse(seed);
   const Json sentence = json["sentences"][0];
-  constexpr std::size_t kMost = 4000;  // a reference has at most 4,096
-  const std::size_t count = std::min(size / sentence.dump().size(), kMost);
+  constexpr std::size_t kMaxCount = 4000;  // a reference has at most 4,096
+  const std::size_t count = std::min(size / sentence.dump().size(), kMaxCount);
   for (std::size_t i = 0; i < count; ++i) json["sentences"].push_back(sentence);
   return json.dump();
 }

@@ -153,7 +153,8 @@ TEST_F(ModelVerificationTest, RefusesReferencesOfAnotherModel) {
   EXPECT_THAT(error_with("/sentences/1/margins", Json::array()), HasSubstr("sentences: 1: margins: must be one for"));
   core::write_file(reference(), before.dump());
   EXPECT_THAT(error_with("/sentences", 5), HasSubstr("sentences: must be a list of sentences"));
-  EXPECT_THAT(error_with("/sentences", Json(std::vector<int>(4097, 0))), HasSubstr("has more than 4096 values"));
+  EXPECT_THAT(error_with("/sentences", Json(std::vector<int>(4097, 0))),
+              HasSubstr("holds 4097 sentences; at most 4096"));
   EXPECT_THAT(error_with("/format_version", 2), HasSubstr("reference.json: format_version: is of a newer program"));
   core::write_file(reference(), before.dump());
   EXPECT_THAT(error_with("/weights/output.bias", "12"), HasSubstr("weights: 'output.bias': must be a fingerprint"));

@@ -105,7 +105,8 @@ ModelReference read_model_reference(const Json& json, const nn::SequenceSpec& se
   fields.check(weights.is_object(), "weights", "must hold names and fingerprints");
   const Json& sentences = fields.subtree("sentences");
   fields.check(sentences.is_array(), "sentences", "must be a list of sentences");
-  fields.check(sentences.size() <= kMaxSentences, "sentences", fmt::format("has more than {} values", kMaxSentences));
+  fields.check(sentences.size() <= kMaxSentences, "sentences",
+               fmt::format("holds {} sentences; at most {} are allowed", sentences.size(), kMaxSentences));
   fields.finish();
   ModelReference reference;
   for (const auto& [name, value] : weights.items())

@@ -205,5 +205,28 @@ TEST(CorpusExtension, WarnsWhenThePairsRunOut) {
   EXPECT_THAT(said, HasSubstr("no further pair that occurs 2 times"));
 }
 
+/// A word that is a piece without a rule is encoded as that piece. A rule for the piece that is learned must not take
+/// the next word for a part of it.
+TEST(CorpusExtension, JoinsNoWordsThatArePiecesWithoutRules) {
+  const testing::TemporaryFolder folder;
+  core::write_file(folder / "t.json", R"({"version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
+    "normalizer": null, "pre_tokenizer": {"type": "WhitespaceSplit"}, "post_processor": null,
+    "decoder": {"type": "BPEDecoder", "suffix": "</w>"}, "model": {"type": "BPE", "dropout": null, "unk_token": null,
+    "continuing_subword_prefix": null, "end_of_word_suffix": "</w>", "fuse_unk": false, "byte_fallback": false,
+    "ignore_merges": true, "vocab": {"a": 0, "b": 1, "c": 2, "d": 3, "x</w>": 4, "ab": 5, "cd": 6}, "merges": []}})");
+  std::string text;
+  const auto add = [&](const char* word, int count) {
+    for (int i = 0; i < count; ++i) text += word;
+  };
+  add("ab\n", 50);
+  add("cd\n", 49);
+  add("abx\n", 48);
+  add("cdx\n", 47);
+  core::write_file(folder / "text", text);
+  const auto extension =
+      extend_with_corpus(BpeTokenizer::load(folder / "t.json").definition(), {folder / "text"}, {.size = 10});
+  EXPECT_THAT(extension.definition.pieces, ElementsAre("a", "b", "c", "d", "x</w>", "ab", "cd", "abx</w>", "cdx</w>"));
+}
+
 }  // namespace
 }  // namespace dragoman::tokenizer

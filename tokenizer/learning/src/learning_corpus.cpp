@@ -22,7 +22,7 @@ constexpr std::size_t kBlockWords = std::size_t{1} << 14;
 /// The total occurrences of pairs must fit in 63 bits. The sum is rounded, so the limit is well below.
 constexpr double kMaxOccurrences = 4e18;
 
-/// Words in the order of their counts lie anywhere in memory; without this, reading them mostly waits for it.
+/// Prefetches a later word. Sorted words are scattered in memory.
 void prefetch_word(std::span<const WordCount> words, std::size_t i) {
   constexpr std::size_t kWordsAhead = 16;
   if (i + kWordsAhead < words.size()) __builtin_prefetch(words[i + kWordsAhead].word.data());

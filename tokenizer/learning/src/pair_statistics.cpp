@@ -14,9 +14,9 @@ constexpr std::size_t kPairsAhead = 8;
 constexpr std::size_t kCellsOfShard = std::size_t{1} << 18;
 /// The counts of merged pairs fall about as the number of merges to the power of -1 to -1.5 (46 languages: -1.33,
 /// unspaced Han text: -1.06, English: -1.48). With the larger power, the floor comes out too low rather than too high.
-constexpr double kFallOfCounts = 1.5;
-/// By how much a floor that is too high is lowered at a time.
-constexpr std::int64_t kLowerFloor = 4;
+constexpr double kCountExponent = 1.5;
+/// The divisor of a floor that is too high.
+constexpr std::int64_t kFloorDivisor = 4;
 
 }  // namespace
 
@@ -102,34 +102,31 @@ std::optional<PairStatistics::Pair> PairStatistics::pop_best() {
     const std::int32_t right = pair_right(top.key);
     PairState& pair = state(left, right);
     if (!pair.exact) count_again(pair, top.key);
-    if (pair.count == top.count) {
-      raise_floor(top.count);
-      return Pair{left, right, static_cast<std::uint64_t>(pair.count)};
-    }
+    if (pair.count == top.count) return Pair{left, right, static_cast<std::uint64_t>(pair.count)};
     offer(top.key, pair.count);
   }
 }
 
 /// Sets the floor to the count that the last merge is expected to have.
 void PairStatistics::raise_floor(std::int64_t count) {
-  ++popped_;
-  if (popped_ >= merges_) return;
-  const double share = static_cast<double>(popped_) / static_cast<double>(merges_);
-  floor_ = std::max(floor_, static_cast<std::int64_t>(static_cast<double>(count) * std::pow(share, kFallOfCounts)));
+  ++merged_;
+  if (merged_ >= merges_) return;
+  const double share = static_cast<double>(merged_) / static_cast<double>(merges_);
+  floor_ = std::max(floor_, static_cast<std::int64_t>(static_cast<double>(count) * std::pow(share, kCountExponent)));
 }
 
-/// Counts fell faster than expected. Returns those pairs to the heap that may reach a lower floor, for good.
+/// Counts fell faster than expected. Returns those pairs to the heap that may reach a lower floor, which does not rise
+/// again: without a number of merges, raise_floor() has no forecast.
 void PairStatistics::lower_floor() {
   merges_ = 0;
-  floor_ = std::max(min_count_, floor_ / kLowerFloor);
+  floor_ = std::max(min_count_, floor_ / kFloorDivisor);
   const auto kept = std::partition(aside_.begin(), aside_.end(), [&](const auto& pair) { return pair.count < floor_; });
   for (auto pair = kept; pair != aside_.end(); ++pair) {
-    // A second merge with the same result counts all pairs with it, those that are aside included.
-    if (pairs_.find(pair->key) != nullptr) continue;
     pairs_.at(pair->key) = {.count = pair->count, .segment = pair->segment, .exact = false};
     offer(pair->key, pair->count);
   }
   aside_.erase(kept, aside_.end());
+  if (aside_.empty()) aside_.shrink_to_fit();
 }
 
 void PairStatistics::count_again(PairState& pair, std::uint64_t key) {
@@ -158,7 +155,12 @@ bool PairStatistics::comes_later(const HeapEntry& a, const HeapEntry& b) const {
 void PairStatistics::merge(const Pair& pair, std::int32_t result) {
   const MergeStep step{.left = pair.left, .right = pair.right, .result = result};
   const bool is_new = static_cast<std::size_t>(result) >= text_.lengths.size();
-  if (!is_new) record_pairs(result, 1);
+  raise_floor(static_cast<std::int64_t>(pair.count));
+  if (!is_new) {
+    // A pair that is aside knows the places of its first merge only.
+    while (floor_ > min_count_) lower_floor();
+    record_pairs(result, 1);
+  }
   make_room(result);
   const auto length = [&](std::int32_t symbol) { return text_.lengths[static_cast<std::size_t>(symbol)]; };
   text_.lengths[static_cast<std::size_t>(result)] = length(pair.left) + length(pair.right);

@@ -140,8 +140,8 @@ void WordCounts::lift_limit() noexcept {
   memory_.reset();
 }
 
-/// A counting sort, since nearly all counts are small. The few large ones are sorted separately.
-/// A counting sort, whose classes are the small counts, and all large ones together.
+/// A counting sort by small counts, which nearly all are. All larger counts form the first class, which is sorted by
+/// comparison.
 std::vector<WordCount> WordCounts::by_count(ThreadArena& arena) const {
   constexpr std::uint64_t kSmall = 1 << 12;
   const auto class_of = [](std::uint64_t count) { return count < kSmall ? kSmall - count : 0; };

@@ -41,7 +41,7 @@ class MergeLearner {
   std::vector<bool> reserved_;  // by id of the first pieces: merges must not produce the piece
 };
 
-/// Returns how many merges a definition lacks to have so many pieces.
+/// Returns the number of merges until the definition has `wanted_pieces` pieces.
 inline std::size_t merges_up_to(std::size_t wanted_pieces, const BpeDefinition& definition) {
   return wanted_pieces - std::min(wanted_pieces, definition.pieces.size());
 }

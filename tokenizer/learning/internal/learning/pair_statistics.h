@@ -120,7 +120,7 @@ class PairStatistics {
   ThreadArena& arena_;
   std::size_t worth_sharing_;
   std::size_t merges_;
-  std::size_t popped_ = 0;
+  std::size_t merged_ = 0;
   MergeText text_;
   std::vector<PairShard> shards_;
   std::vector<std::vector<PairShard::Places>> places_;  // by shard, of the pair that is merged
@@ -129,7 +129,7 @@ class PairStatistics {
   std::vector<HeapEntry> heap_;
   core::PageVector<PairAside> aside_;
   Precedes precedes_;
-  std::int64_t floor_;  // no pair that was set aside has as many occurrences
+  std::int64_t floor_;  // every pair that is aside has a count below it
 };
 
 }  // namespace dragoman::tokenizer

@@ -96,8 +96,11 @@ class EncodedCorpus {
       if (block.weights.empty() || block.weights.back().weight != weight)
         block.weights.push_back({static_cast<std::uint32_t>(begin), weight});
       model_.encode_word(words_[i].word, {}, buffers);
+      // A whole word that is a piece without a rule has one cell. A later rule for the piece would make it longer.
+      const bool has_pairs = buffers.word.size() > 1;
       for (const Symbol& symbol : buffers.word)
-        block.cells.push_back(fixed_[static_cast<std::size_t>(symbol.id)] ? PairStatistics::kBarrier : symbol.id);
+        block.cells.push_back(has_pairs && !fixed_[static_cast<std::size_t>(symbol.id)] ? symbol.id
+                                                                                        : PairStatistics::kBarrier);
       block.cells.push_back(PairStatistics::kBarrier);
       block.occurrences += static_cast<double>(weight) * static_cast<double>(block.cells.size() - begin);
     }
