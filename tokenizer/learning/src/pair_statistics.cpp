@@ -153,8 +153,8 @@ bool PairStatistics::comes_later(const HeapEntry& a, const HeapEntry& b) const {
 }
 
 void PairStatistics::merge(const Pair& pair, std::int32_t result) {
-  const MergeStep step{.left = pair.left, .right = pair.right, .result = result};
   const bool is_new = static_cast<std::size_t>(result) >= text_.lengths.size();
+  const MergeStep step{.left = pair.left, .right = pair.right, .result = result, .is_new = is_new};
   raise_floor(static_cast<std::int64_t>(pair.count));
   if (!is_new) {
     // A pair that is aside knows the places of its first merge only.
@@ -168,7 +168,7 @@ void PairStatistics::merge(const Pair& pair, std::int32_t result) {
   const std::size_t places = collect_places(merged);
   merged = {};
   for_each_shard(places >= worth_sharing_, [&](std::size_t s) { shards_[s].merge(step, places_[s]); });
-  apply(step, is_new);
+  apply(step);
 }
 
 /// Returns the number of positions.
@@ -204,7 +204,7 @@ void PairStatistics::sum_up(SideOf&& side_of) {
 
 /// Adds the occurrences that pairs with the result have gained on one side of it.
 template <class SideOf, class KeyOf>
-void PairStatistics::add_gained(const MergeStep& step, bool is_new, SideOf&& side_of, KeyOf&& key_of) {
+void PairStatistics::add_gained(const MergeStep& step, SideOf&& side_of, KeyOf&& key_of) {
   const PairShard::Side& sums = side_of(shards_.front());
   const std::vector<std::int32_t>& touched = sums.touched();
   for (std::size_t i = 0; i < touched.size(); ++i) {
@@ -214,14 +214,14 @@ void PairStatistics::add_gained(const MergeStep& step, bool is_new, SideOf&& sid
     if (!begins) continue;
     const std::uint64_t key = key_of(neighbour);
     const std::int64_t gained = sums[neighbour].gained;
-    PairState* known = is_new ? nullptr : pairs_.find(key);
+    PairState* known = step.is_new ? nullptr : pairs_.find(key);
     if (gained < min_count_ && known == nullptr) continue;
     std::uint32_t segment = known == nullptr ? kNoSegment : known->segment;
     for (std::size_t s = 0; s < shards_.size(); ++s) {
       const PairShard::Change& part = side_of(shards_[s])[neighbour];
       if (part.positions > 0) segment = add_segment(part.places(), s, segment);
     }
-    if (is_new && gained < floor_ && neighbour != step.result) {
+    if (step.is_new && gained < floor_ && neighbour != step.result) {
       aside_.push_back({gained, key, segment});
       continue;
     }
@@ -249,13 +249,13 @@ void PairStatistics::take_lost(SideOf&& side_of, KeyOf&& key_of) {
 
 /// Gains are applied first. One position may gain what the next one loses (`abab`). A pair that was not recorded with
 /// all its gains then has nothing to lose.
-void PairStatistics::apply(const MergeStep& step, bool is_new) {
+void PairStatistics::apply(const MergeStep& step) {
   const auto left = [](PairShard& shard) -> PairShard::Side& { return shard.left(); };
   const auto right = [](PairShard& shard) -> PairShard::Side& { return shard.right(); };
   sum_up(left);
   sum_up(right);
-  add_gained(step, is_new, left, [&](std::int32_t neighbour) { return pair_key(neighbour, step.result); });
-  add_gained(step, is_new, right, [&](std::int32_t neighbour) { return pair_key(step.result, neighbour); });
+  add_gained(step, left, [&](std::int32_t neighbour) { return pair_key(neighbour, step.result); });
+  add_gained(step, right, [&](std::int32_t neighbour) { return pair_key(step.result, neighbour); });
   take_lost(left, [&](std::int32_t neighbour) { return pair_key(neighbour, step.left); });
   take_lost(right, [&](std::int32_t neighbour) { return pair_key(step.right, neighbour); });
 }

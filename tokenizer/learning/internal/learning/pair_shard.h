@@ -34,6 +34,7 @@ struct MergeStep {
   std::int32_t left;
   std::int32_t right;
   std::int32_t result;
+  bool is_new;
 };
 
 /// The words in a range of cells, and the positions at which pairs begin in them. One thread works on a shard while a

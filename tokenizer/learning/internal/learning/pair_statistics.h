@@ -102,11 +102,11 @@ class PairStatistics {
   void for_each_shard(bool in_parallel, Body&& body);
   std::size_t collect_places(const PairState& pair);
   std::uint32_t add_segment(const PairShard::Places& places, std::size_t shard, std::uint32_t next);
-  void apply(const MergeStep& step, bool is_new);
+  void apply(const MergeStep& step);
   template <class SideOf>
   void sum_up(SideOf&& side_of);
   template <class SideOf, class KeyOf>
-  void add_gained(const MergeStep& step, bool is_new, SideOf&& side_of, KeyOf&& key_of);
+  void add_gained(const MergeStep& step, SideOf&& side_of, KeyOf&& key_of);
   template <class SideOf, class KeyOf>
   void take_lost(SideOf&& side_of, KeyOf&& key_of);
   void raise_floor(std::int64_t count);

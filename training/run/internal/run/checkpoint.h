@@ -42,7 +42,7 @@ class CheckpointStore {
   std::vector<std::int64_t> updates() const;
   std::filesystem::path path(std::int64_t update) const;
   /// Checks a checkpoint and reads its state as open_checkpoint() does. Error{kBadInput}, too, if it is the state after
-  /// another update than the name says.
+  /// an update that differs from the number in its name.
   TrainingState open(std::int64_t update) const;
   /// Removes the checkpoints before `saved`, which was saved last, except those in `keep_also` and the newest: `keep`
   /// remain, including `saved`, which is never removed. Later ones are not this run's, and stay.
