@@ -88,6 +88,17 @@ std::string refer(std::string_view seed, std::size_t size) {
 
 }  // namespace
 
+SplitSeed split_files(std::string_view seed) {
+  const std::size_t end = seed.find("\n%%\n");
+  return {seed.substr(0, end), seed.substr(std::min(end, seed.size()))};
+}
+
+std::string parts(std::size_t size, const std::function<std::string(std::size_t)>& part) {
+  std::string text;
+  for (std::size_t number = 0; text.size() < size; ++number) text += part(number);
+  return text;
+}
+
 std::string grow(std::string_view seed, Growth growth, unsigned pick, std::size_t size) {
   std::mt19937 random(pick);
   switch (growth) {

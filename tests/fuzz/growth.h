@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -30,5 +31,15 @@ inline constexpr GrowthRule kGrowthRules[] = {{Growth::kRepeat, "an element repe
 /// The seed, grown to about `size` bytes. The pick says which of its elements, levels or words grows: the same for any
 /// size.
 std::string grow(std::string_view seed, Growth growth, unsigned pick, std::size_t size);
+
+/// The first of several files in a seed, and the others with the mark in front of them.
+struct SplitSeed {
+  std::string_view first;
+  std::string_view rest;
+};
+SplitSeed split_files(std::string_view seed);
+
+/// Parts for growing numbers, as many as fit into the size.
+std::string parts(std::size_t size, const std::function<std::string(std::size_t number)>& part);
 
 }  // namespace dragoman::fuzz

@@ -1,4 +1,4 @@
-// Writes the seeds that are made by the program itself: make_seeds tests/fuzz/corpus
+// Writes the seeds that are made by the program itself: make_fuzz_seeds tests/fuzz/corpus
 #include "targets/fairseq_harness.h"
 #include "targets/huggingface_harness.h"
 #include "targets/model_folder_harness.h"
@@ -6,6 +6,7 @@
 #include "targets/resume_harness.h"
 #include "test_data.h"
 
+#include <cstdio>
 #include <fstream>
 
 #include <dragoman/core/file.h>
@@ -134,6 +135,10 @@ void make_seeds(const fs::path& corpus) {
 }  // namespace
 }  // namespace dragoman::fuzz
 
-int main(int /*count*/, char** arguments) {
+int main(int count, char** arguments) {
+  if (count != 2) {
+    std::fputs("usage: make_fuzz_seeds tests/fuzz/corpus\n", stderr);
+    return 2;
+  }
   dragoman::fuzz::make_seeds(arguments[1]);
 }

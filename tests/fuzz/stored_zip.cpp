@@ -80,4 +80,8 @@ std::vector<ZipFile> files_of_zip(std::string_view archive) {
   return files;
 }
 
+std::string files_of_shared_bytes(std::string_view /*seed*/, std::size_t size) {
+  return zip_of_shared_bytes(std::string(size / 2, 'x'), std::min<std::size_t>(size / 100, 60000));
+}
+
 }  // namespace dragoman::fuzz

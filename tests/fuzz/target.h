@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/quote.h>
@@ -19,6 +20,15 @@ struct Budget {
   std::size_t bytes_per_byte = 64;
 };
 
+/// A way in which files of one format become large that changes of any text do not find: sizes and offsets are right,
+/// names are different, and references are of the kind that the format has.
+struct FormatGrowth {
+  std::string_view name;
+  std::string_view seed;  ///< a file of the target's corpus
+  std::string (*make)(std::string_view seed, std::size_t size);
+  std::string_view refusal = {};  ///< is in the message if the reader refuses what has grown; nothing if it accepts it
+};
+
 /// A reader under test. Each has a header targets/NAME_harness.h with a function NAME_target(), which the libFuzzer
 /// program and the ordinary tests both use.
 struct Target {
@@ -29,6 +39,10 @@ struct Target {
   Budget budget{};
   /// Random changes of each seed in the ordinary tests.
   int rounds = 300;
+  /// Beside those of any text: see growth.h.
+  std::vector<FormatGrowth> growths{};
+  /// Why everything that has grown is refused, whatever its kind; nothing if some of it is accepted.
+  std::string_view refuses_growth{};
 };
 
 /// A promise that was broken.

@@ -1,5 +1,6 @@
 #include "torch_growth.h"
 
+#include "growth.h"
 #include "stored_zip.h"
 
 #include <algorithm>
@@ -56,17 +57,6 @@ std::string fairseq_checkpoint(std::string_view seed, const std::string& setting
 
 }  // namespace
 
-SplitSeed split_files(std::string_view seed) {
-  const std::size_t end = seed.find("\n%%\n");
-  return {seed.substr(0, end), seed.substr(std::min(end, seed.size()))};
-}
-
-std::string parts(std::size_t size, const std::function<std::string(std::size_t)>& part) {
-  std::string text;
-  for (std::size_t number = 0; text.size() < size; ++number) text += part(number);
-  return text;
-}
-
 std::string tensors_of_one_storage(std::string_view /*seed*/, std::size_t size) {
   return torch_file(state_of_one_storage(size), std::string(size / 2 / sizeof(float) * sizeof(float), '\0'));
 }
@@ -96,10 +86,6 @@ std::string many_storages(std::string_view /*seed*/, std::size_t size) {
   for (std::size_t i = 0; i < std::min<std::size_t>(size / 100, 60000); ++i)
     files.push_back({fmt::format("a/data/{}", i), ""});
   return zip_of(files);
-}
-
-std::string files_of_shared_bytes(std::string_view /*seed*/, std::size_t size) {
-  return zip_of_shared_bytes(std::string(size / 2, 'x'), std::min<std::size_t>(size / 100, 60000));
 }
 
 std::string settings_of_one_text(std::string_view seed, std::size_t size) {

@@ -1,6 +1,6 @@
 #include "request_parser.h"
 
-#include "target.h"
+#include "request_target.h"
 
 #include <algorithm>
 #include <limits>

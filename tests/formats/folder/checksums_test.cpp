@@ -82,6 +82,14 @@ TEST_F(Checksums, AMessageNamesSomeOfManyFaults) {
   EXPECT_LT(error.size(), 500U);
 }
 
+TEST_F(Checksums, AreRefusedAboveAMebibyte) {
+  constexpr std::size_t kLargest = std::size_t{1} << 20;
+  core::write_file(folder_ / "SHA256SUMS", std::string(kLargest, 'x'));
+  EXPECT_THAT(error_of([&] { verify_checksums(folder_.path()); }), HasSubstr("line 1: expected 64 hexadecimal digits"));
+  core::write_file(folder_ / "SHA256SUMS", std::string(kLargest + 1, 'x'));
+  EXPECT_THAT(error_of([&] { verify_checksums(folder_.path()); }), HasSubstr("larger than the 1048576 bytes"));
+}
+
 TEST_F(Checksums, ReadTheBinaryModeOfSha256sum) {
   core::write_file(folder_ / "SHA256SUMS",
                    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 *a\n"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "growth.h"
 #include "scratch.h"
 #include "target.h"
 
@@ -7,6 +8,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include <dragoman/formats/checksums.h>
 
@@ -28,8 +31,19 @@ inline bool exercise_checksums(std::string_view bytes) {
   });
 }
 
+inline std::string many_sums(std::string_view seed, std::size_t size) {
+  return std::string(seed) +
+         parts(size, [](std::size_t i) { return std::string(64, '0') + fmt::format("  file_{}\n", i); });
+}
+
 inline Target checksums_target() {
-  return {.name = "checksums", .exercise = exercise_checksums, .rounds = 100};
+  return {
+      .name = "checksums",
+      .exercise = exercise_checksums,
+      .rounds = 100,
+      .growths = {{"many sums", "text", many_sums, "is missing"}},
+      .refuses_growth = "the folder has two files",
+  };
 }
 
 }  // namespace dragoman::fuzz

@@ -2,6 +2,7 @@
 
 #include "composed/composed_tokenizer.h"
 #include "json/tokenizer_json.h"
+#include "json_growth.h"
 #include "target.h"
 
 #include <string_view>
@@ -41,9 +42,17 @@ inline bool exercise_composed(std::string_view json) {
 
 /// Patterns of all kinds may be in it, each of which may go back as often as one may.
 inline Target composed_target() {
-  return {.name = "composed",
-          .exercise = exercise_composed,
-          .budget = {.milliseconds = 3000, .microseconds_per_byte = 25, .bytes_per_byte = 3072}};
+  return {
+      .name = "composed",
+      .exercise = exercise_composed,
+      .budget = {.milliseconds = 3000, .microseconds_per_byte = 25, .bytes_per_byte = 3072},
+      .growths = {{"many pieces", "unigram", many_pieces},
+                  {"many added tokens", "unigram", many_added_tokens},
+                  {"a long piece", "unigram", long_piece, "looked for in texts"},
+                  {"long pieces", "unigram", long_pieces},
+                  {"a long added token", "unigram", long_added_token, "looked for in texts"},
+                  {"a long template", "unigram", long_template}},
+  };
 }
 
 }  // namespace dragoman::fuzz

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <zlib.h>
+
 #include <dragoman/core/file.h>
 
 namespace dragoman::fuzz {
@@ -68,12 +70,32 @@ inline bool exercise_compressed(std::string_view bytes) {
   });
 }
 
+/// Zeros, packed to a thousandth.
+inline std::string packed_zeros(std::string_view /*seed*/, std::size_t size) {
+  constexpr int kGzip = 16 + MAX_WBITS;
+  z_stream stream{};
+  deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, kGzip, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY);
+  std::string zeros(size * 1000, '\0');
+  std::string packed(size * 2 + 1000, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(zeros.data());
+  stream.avail_in = static_cast<uInt>(zeros.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  deflate(&stream, Z_FINISH);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return "raw\n" + packed;
+}
+
 /// A Zstandard frame may ask for a window of 128 MiB, which its decoder allocates, but does not touch.
 inline Target compressed_target() {
-  return {.name = "compressed",
-          .exercise = exercise_compressed,
-          .budget = {.milliseconds = 200, .bytes = std::size_t{320} << 20},
-          .rounds = 50};
+  return {
+      .name = "compressed",
+      .exercise = exercise_compressed,
+      .budget = {.milliseconds = 200, .bytes = std::size_t{320} << 20},
+      .rounds = 50,
+      .growths = {{"packed zeros", "gzip", packed_zeros}},
+  };
 }
 
 }  // namespace dragoman::fuzz

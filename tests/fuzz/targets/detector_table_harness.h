@@ -1,7 +1,9 @@
 #pragma once
 
+#include "stored_zip.h"
 #include "target.h"
 
+#include <string>
 #include <string_view>
 
 #include <dragoman/detection/language_detector.h>
@@ -22,8 +24,21 @@ inline bool exercise_detector_table(std::string_view bytes) {
   });
 }
 
+/// More rows of numbers, which stand at the end of the table. See DetectorTable::bytes().
+inline std::string many_rows(std::string_view seed, std::size_t size) {
+  constexpr std::size_t kPlaceOfRows = 12;
+  const std::size_t width = number_at(seed, kPlaceOfRows + 4, 4);
+  std::string text(seed);
+  text.replace(kPlaceOfRows, 4, little_endian(number_at(seed, kPlaceOfRows, 4) + size / width, 4));
+  return text + std::string(size / width * width, '\1');
+}
+
 inline Target detector_table_target() {
-  return {.name = "detector_table", .exercise = exercise_detector_table};
+  return {
+      .name = "detector_table",
+      .exercise = exercise_detector_table,
+      .growths = {{"many rows", "six_languages", many_rows}},
+  };
 }
 
 }  // namespace dragoman::fuzz

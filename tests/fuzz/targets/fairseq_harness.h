@@ -2,6 +2,7 @@
 
 #include "foreign_model.h"
 #include "repaired_zip.h"
+#include "torch_growth.h"
 
 namespace dragoman::fuzz {
 
@@ -15,10 +16,15 @@ inline bool exercise_fairseq(std::string_view bytes) {
 
 /// A checkpoint is opened once to be recognised and once to be read; a layer has some thirty names.
 inline Target fairseq_target() {
-  return {.name = "fairseq",
-          .exercise = exercise_fairseq,
-          .budget = {.milliseconds = 300, .bytes = std::size_t{64} << 20},
-          .rounds = 100};
+  return {
+      .name = "fairseq",
+      .exercise = exercise_fairseq,
+      .budget = {.milliseconds = 300, .bytes = std::size_t{64} << 20},
+      .rounds = 100,
+      .growths = {{"settings of one text", "example", settings_of_one_text, "more than any model's"},
+                  {"weights of one storage", "example", weights_of_one_storage, "parts of the model share them"}},
+      .refuses_growth = "its settings are bounded, and its weights are those that they speak of",
+  };
 }
 
 }  // namespace dragoman::fuzz

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "growth.h"
 #include "request_parser.h"
 #include "target.h"
 
@@ -118,10 +119,17 @@ inline bool exercise_http_request(std::string_view bytes) {
   return !whole.requests.empty() && whole.failure == 0;
 }
 
+inline std::string many_requests(std::string_view seed, std::size_t size) {
+  return parts(size, [&](std::size_t) { return std::string(seed); });
+}
+
 inline Target http_request_target() {
-  return {.name = "http_request",
-          .exercise = exercise_http_request,
-          .budget = {.microseconds_per_byte = 5, .bytes_per_byte = 256}};
+  return {
+      .name = "http_request",
+      .exercise = exercise_http_request,
+      .budget = {.microseconds_per_byte = 5, .bytes_per_byte = 256},
+      .growths = {{"many requests", "get", many_requests}},
+  };
 }
 
 }  // namespace dragoman::fuzz

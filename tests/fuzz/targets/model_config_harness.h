@@ -28,9 +28,12 @@ inline bool exercise_model_config(std::string_view bytes) {
 
 /// Two stacks of 1,024 layers are allowed, and 30,000 parameters have names.
 inline Target model_config_target() {
-  return {.name = "model_config",
-          .exercise = exercise_model_config,
-          .budget = {.milliseconds = 300, .bytes = std::size_t{64} << 20}};
+  return {
+      .name = "model_config",
+      .exercise = exercise_model_config,
+      .budget = {.milliseconds = 300, .bytes = std::size_t{64} << 20},
+      .refuses_growth = "it has no lists but those of at most 1,024 layers",
+  };
 }
 
 }  // namespace dragoman::fuzz

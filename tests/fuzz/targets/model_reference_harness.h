@@ -2,6 +2,8 @@
 
 #include "target.h"
 
+#include <algorithm>
+#include <string>
 #include <string_view>
 
 #include <dragoman/core/json.h>
@@ -24,8 +26,21 @@ inline bool exercise_model_reference(std::string_view bytes) {
   });
 }
 
+inline std::string many_sentences(std::string_view seed, std::size_t size) {
+  core::Json json = core::Json::parse(seed);
+  const core::Json sentence = json["sentences"][0];
+  constexpr std::size_t kMaxCount = 4000;  // a reference has at most 4,096
+  const std::size_t count = std::min(size / sentence.dump().size(), kMaxCount);
+  for (std::size_t i = 0; i < count; ++i) json["sentences"].push_back(sentence);
+  return json.dump();
+}
+
 inline Target model_reference_target() {
-  return {.name = "model_reference", .exercise = exercise_model_reference};
+  return {
+      .name = "model_reference",
+      .exercise = exercise_model_reference,
+      .growths = {{"many sentences", "two_sentences", many_sentences}},
+  };
 }
 
 }  // namespace dragoman::fuzz

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "growth.h"
 #include "scratch.h"
 #include "target.h"
 #include "tiny_model.h"
@@ -40,12 +41,21 @@ inline bool exercise_pipeline_config(std::string_view bytes) {
   });
 }
 
+inline std::string many_stages(std::string_view /*seed*/, std::size_t size) {
+  return "stages:\n- read: {path: a}\n" + parts(size, [](std::size_t) { return "- normalize: {form: nfkc}\n"; }) +
+         "- write: {path: b}\n";
+}
+
 /// Each stage may load a model of its own, of about half a megabyte with its tokenizer.
 inline Target pipeline_config_target() {
-  return {.name = "pipeline_config",
-          .exercise = exercise_pipeline_config,
-          .budget = {.milliseconds = 100, .microseconds_per_byte = 500, .bytes_per_byte = std::size_t{64} << 10},
-          .rounds = 100};
+  return {
+      .name = "pipeline_config",
+      .exercise = exercise_pipeline_config,
+      .budget = {.milliseconds = 100, .microseconds_per_byte = 500, .bytes_per_byte = std::size_t{64} << 10},
+      .rounds = 100,
+      .growths = {{"many stages", "encode", many_stages, "a pipeline has at most 1000"}},
+      .refuses_growth = "it has at most 1,000 stages",
+  };
 }
 
 }  // namespace dragoman::fuzz

@@ -3,7 +3,9 @@
 #include "formats/byte_level.h"
 #include "formats/subword_nmt.h"
 #include "formats/youtokentome.h"
+#include "growth.h"
 #include "sentencepiece/sentencepiece_files.h"
+#include "stored_zip.h"
 #include "target.h"
 
 #include <algorithm>
@@ -92,9 +94,25 @@ inline bool exercise_any_tokenizer_format(std::string_view bytes) {
   return exercise_tokenizer_format(kind, bytes.substr(1));
 }
 
+/// A SentencePiece model, whose messages may stand in any order, with more pieces of its letters.
+inline std::string many_sentencepieces(std::string_view seed, std::size_t size) {
+  constexpr std::string_view kLetters = "thea";
+  constexpr std::size_t kLength = 10;
+  return std::string(seed) + parts(size, [&](std::size_t number) {
+           std::string piece;
+           for (std::size_t i = 0; i < kLength; ++i) piece += kLetters[number >> 2 * i & 3];
+           return "\x0a\x13\x0a\x0a" + piece + "\x15" + little_endian(0xC1A00000, 4) + "\x18\x01";
+         });
+}
+
 inline Target tokenizer_formats_target() {
-  // The pieces of a text as long as the file are strings of 32 bytes for each letter, in a vector that doubles.
-  return {.name = "tokenizer_formats", .exercise = exercise_any_tokenizer_format, .budget = {.bytes_per_byte = 192}};
+  return {
+      .name = "tokenizer_formats",
+      .exercise = exercise_any_tokenizer_format,
+      // The pieces of a text as long as the file are strings of 32 bytes for each letter, in a vector that doubles.
+      .budget = {.bytes_per_byte = 192},
+      .growths = {{"many pieces", "sentencepiece", many_sentencepieces}},
+  };
 }
 
 }  // namespace dragoman::fuzz

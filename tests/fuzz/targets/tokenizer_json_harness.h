@@ -1,5 +1,6 @@
 #pragma once
 
+#include "json_growth.h"
 #include "target.h"
 
 #include <algorithm>
@@ -65,7 +66,14 @@ inline bool exercise_tokenizer_json(std::string_view json) {
 }
 
 inline Target tokenizer_json_target() {
-  return {.name = "tokenizer_json", .exercise = exercise_tokenizer_json};
+  return {
+      .name = "tokenizer_json",
+      .exercise = exercise_tokenizer_json,
+      .growths = {{"many pieces", "plain.json", many_pieces},
+                  {"a long piece", "plain.json", long_piece},
+                  {"a long added token", "plain.json", long_added_token, "looked for in texts"},
+                  {"many added tokens", "plain.json", many_added_tokens}},
+  };
 }
 
 }  // namespace dragoman::fuzz

@@ -2,6 +2,7 @@
 
 #include "target.h"
 #include "torch/torch_file.h"
+#include "torch_growth.h"
 
 #include <algorithm>
 #include <memory>
@@ -33,7 +34,18 @@ inline bool exercise_torch_file(std::string_view bytes) {
 }
 
 inline Target torch_file_target() {
-  return {.name = "torch_file", .exercise = exercise_torch_file, .budget = {.bytes_per_byte = 256}};
+  return {
+      .name = "torch_file",
+      .exercise = exercise_torch_file,
+      .budget = {.bytes_per_byte = 256},
+      .growths = {{"tensors of one storage", "state.pt", tensors_of_one_storage},
+                  {"references to one text", "state.pt", references_to_one_text},
+                  {"pairs of pairs", "state.pt", pairs_of_pairs},
+                  {"nested lists", "state.pt", nested_lists},
+                  {"many keys", "state.pt", many_keys},
+                  {"many storages", "state.pt", many_storages},
+                  {"files of shared bytes", "state.pt", files_of_shared_bytes, "share bytes"}},
+  };
 }
 
 }  // namespace dragoman::fuzz

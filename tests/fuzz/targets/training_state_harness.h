@@ -3,6 +3,7 @@
 #include "run/checkpoint.h"
 #include "target.h"
 
+#include <string>
 #include <string_view>
 
 #include <dragoman/core/json.h>
@@ -29,8 +30,20 @@ inline bool exercise_training_state(std::string_view bytes) {
   });
 }
 
+inline std::string long_ranking(std::string_view seed, std::size_t size) {
+  core::Json json = core::Json::parse(seed);
+  core::Json ranking = core::Json::array();
+  for (std::size_t i = 0; i < size / 30; ++i) ranking.push_back({{"update", i}, {"value", 1 + static_cast<double>(i)}});
+  json["early_stopping"]["ranking"] = ranking;
+  return json.dump();
+}
+
 inline Target training_state_target() {
-  return {.name = "training_state", .exercise = exercise_training_state};
+  return {
+      .name = "training_state",
+      .exercise = exercise_training_state,
+      .growths = {{"a long ranking", "state.json", long_ranking}},
+  };
 }
 
 }  // namespace dragoman::fuzz

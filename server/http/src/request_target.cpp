@@ -1,4 +1,4 @@
-#include "target.h"
+#include "request_target.h"
 
 #include <algorithm>
 #include <optional>
