@@ -229,6 +229,16 @@ TEST_F(Layout, FilesAreOpenedInOnePlace) {
   for (const std::string& wrong : compare_openings(found, kOpenings)) ADD_FAILURE() << wrong;
 }
 
+/// Compilers remove calls of functions that do nothing but prefetch: core::prefetch() is the one that stays.
+TEST_F(Layout, MemoryIsPrefetchedByOneFunction) {
+  for (const SourceFile& file : files_) {
+    if (file.path == "core/include/dragoman/core/prefetch.h") continue;
+    std::ifstream in(source_folder() / file.path);
+    const std::string text(std::istreambuf_iterator<char>(in), {});
+    EXPECT_EQ(text.find("__builtin_prefetch"), std::string::npos) << file.path << ": use core::prefetch()";
+  }
+}
+
 TEST(OpenedFiles, EachKindIsFound) {
   for (const std::string line :
        {"FILE* f = std::fopen(name, \"w\");", "std::ofstream(path) << text;", "std::ofstream out(path);",

@@ -18,6 +18,8 @@ namespace {
 constexpr std::size_t kBlock = 512;
 /// The number of words that are looked up at a time.
 constexpr std::size_t kGroup = 32;
+/// The number of words that are scanned while memory answers.
+constexpr std::size_t kAhead = 32;
 /// The number of lines that are searched for the bytes after the end of a line: one is enough unless lines are short.
 constexpr std::size_t kLinesAhead = 4;
 /// Longer words may have more symbols, including their mark, than a group accepts.
@@ -73,6 +75,7 @@ BatchedWordsEncoder::BatchedWordsEncoder(const BpeDefinition& definition, const 
       inner_splits_(InnerSplits::of(definition)),
       only_marks_(pattern_ || (plain_.exist() && definition.inner_cuts().protected_pattern.empty())),
       merges_together_(only_marks_ && options.mode == EncodingMode::kExact && model.merges_together()) {
+  scanned_.resize(kBlock);
   words_.resize(kBlock);
   new_.resize(kBlock);
   new_ids_.resize(kBlock);
@@ -112,6 +115,7 @@ void BatchedWordsEncoder::encode_all(std::span<const std::string_view> texts, st
 /// Resets the state, since an exception may have ended the last call.
 void BatchedWordsEncoder::begin() {
   waiting_ = 0;
+  looked_up_ = 0;
   new_words_ = 0;
   ends_.clear();
 }
@@ -125,51 +129,51 @@ void BatchedWordsEncoder::add_words(std::string_view text, std::size_t readable,
     add_scanned(PatternWordScanner(PatternWordReader(*pattern_, text), text, readable), output);
 }
 
-/// Whether a word is known is unpredictable. Until a group of words is looked up, no branch and no store address
-/// depends on it.
+/// A word is looked up some time after it was scanned, when what the look-up reads has come from memory. Words of other
+/// texts may come between, since many texts are short.
 template <class Scanner>
 void BatchedWordsEncoder::add_scanned(Scanner scanner, const Output& output) {
+  while (scanner.more()) {
+    if (waiting_ == kBlock) flush(output);
+    const std::size_t end = std::min(looked_up_ + kGroup + kAhead, kBlock);
+    std::size_t at = waiting_;
+    for (; at < end && scanner.more(); ++at) {
+      Scanned& word = scanned_[at];
+      const std::string_view text = scanner.next(word.key);
+      word.begin = text.data();
+      word.size = text.size();
+      cache_.prefetch(text, word.key);
+    }
+    waiting_ = at;
+    if (at == end) look_up(kGroup);
+  }
+}
+
+/// Whether a word is known is unpredictable: no branch and no store address depends on it until all are looked up.
+void BatchedWordsEncoder::look_up(std::size_t count) {
   static constexpr std::uint8_t kNew = 0;
   const std::uint8_t* mark = mark_ids_.empty() ? &kNew : mark_ids_.data();
-  std::array<Scanned, kGroup> group;
   std::uint64_t are_new = 0;
-  const auto look_up = [&](std::size_t i) {
-    const std::string_view word = group[i].text();
-    const std::uint8_t* ids = word.empty() ? mark : cache_.find(word, group[i].key, &kNew);
-    words_[waiting_ + i] = ids;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Scanned& word = scanned_[looked_up_ + i];
+    const std::uint8_t* ids = word.size == 0 ? mark : cache_.find(word.text(), word.key, &kNew);
+    words_[looked_up_ + i] = ids;
     are_new |= std::uint64_t{ids == &kNew} << i;
-  };
-  while (scanner.more()) {
-    if (waiting_ + kGroup > kBlock) flush(output);
-    const bool fetch_first = cache_.is_large();
-    std::size_t size = 0;
-    for (; size < kGroup && scanner.more(); ++size) {
-      Scanned& word = group[size];
-      const std::string_view scanned = scanner.next(word.key);
-      word.begin = scanned.data();
-      word.size = scanned.size();
-      if (fetch_first)
-        cache_.prefetch(scanned, word.key);
-      else
-        look_up(size);
-    }
-    for (std::size_t i = 0; fetch_first && i < size; ++i) look_up(i);
-    for (; are_new != 0; are_new &= are_new - 1) {
-      const auto i = static_cast<std::size_t>(std::countr_zero(are_new));
-      new_[new_words_++] = {waiting_ + i, group[i]};
-    }
-    waiting_ += size;
   }
+  for (; are_new != 0; are_new &= are_new - 1)
+    new_[new_words_++] = looked_up_ + static_cast<std::size_t>(std::countr_zero(are_new));
+  looked_up_ += count;
 }
 
 void BatchedWordsEncoder::flush(const Output& output) {
   core::check_stop("encoding a text");  // a block is encoded in some microseconds, unless its words are long
+  while (looked_up_ < waiting_) look_up(std::min(kGroup, waiting_ - looked_up_));
   encode_new();
   write(output);
   // Only now, because the entries that were found must be unchanged until their ids are written.
   for (std::size_t i = 0; i < new_words_; ++i) {
     const PackedIds ids(new_ids_[i].bytes);
-    if (ids.size() != NewIds::kElsewhere) cache_.insert(new_[i].word.text(), new_[i].word.key, ids);
+    if (ids.size() != NewIds::kElsewhere) cache_.insert(scanned_[new_[i]].text(), scanned_[new_[i]].key, ids);
   }
   begin();
 }
@@ -208,9 +212,9 @@ void BatchedWordsEncoder::encode_new() {
   model_.merge(group_, std::span(new_symbols_).first(new_words_));
   for (std::size_t i = 0; i < new_words_; ++i) {
     std::span<const std::int32_t> ids(new_symbols_[i].ids, new_symbols_[i].size);
-    if (ids.empty()) ids = alone_.emplace_back(encode_alone(new_[i].word.text()));
+    if (ids.empty()) ids = alone_.emplace_back(encode_alone(scanned_[new_[i]].text()));
     std::uint8_t* packed = new_ids_[i].bytes;
-    words_[new_[i].place] = packed;
+    words_[new_[i]] = packed;
     if (ids.size() <= NewIds::kMax) {
       PackedIds::pack(ids, packed);
     } else {
@@ -224,12 +228,12 @@ void BatchedWordsEncoder::split_new() {
   std::size_t most = 0;
   for (std::size_t i = 0; i < new_words_; ++i) {
     new_symbols_[i].size = 0;
-    if (new_[i].word.size <= kMaxBytesTogether) most += mark_.size() + new_[i].word.size;
+    if (scanned_[new_[i]].size <= kMaxBytesTogether) most += mark_.size() + scanned_[new_[i]].size;
   }
   if (symbols_.size() < most) symbols_.resize(most);
   std::int32_t* begin = symbols_.data();
   for (std::size_t i = 0; i < new_words_; ++i) {
-    const std::string_view word = new_[i].word.text();
+    const std::string_view word = scanned_[new_[i]].text();
     if (!merges_with_others(word)) continue;
     std::int32_t* end = model_.split(mark_, begin);
     if (end != nullptr) end = model_.split(word, end);

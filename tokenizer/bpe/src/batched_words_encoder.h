@@ -43,10 +43,6 @@ class BatchedWordsEncoder final : public TextEncoder {
     WordKey key;
     std::string_view text() const { return {begin, size}; }
   };
-  struct NewWord {
-    std::size_t place;  ///< the index among the waiting words
-    Scanned word;
-  };
   /// The packed ids of a new word, or kElsewhere in place of their number.
   struct NewIds {
     static constexpr std::size_t kMax = 16;
@@ -63,6 +59,7 @@ class BatchedWordsEncoder final : public TextEncoder {
   void add_words(std::string_view text, std::size_t readable, const Output& output);
   template <class Scanner>
   void add_scanned(Scanner scanner, const Output& output);
+  void look_up(std::size_t count);
   void flush(const Output& output);
   void write(const Output& output) const;
   void encode_new();
@@ -86,11 +83,13 @@ class BatchedWordsEncoder final : public TextEncoder {
   WordCache cache_;
   std::vector<std::uint8_t> mark_ids_;  // packed
 
-  std::vector<const std::uint8_t*> words_;  // the packed ids of the waiting words
-  std::size_t waiting_ = 0;                 // the number of waiting words
-  std::vector<std::size_t> ends_;           // the indices among them at which texts end
-  std::size_t new_words_ = 0;               // the number of new ones among them; for each:
-  std::vector<NewWord> new_;
+  std::size_t waiting_ = 0;  // the number of waiting words; for each:
+  std::vector<Scanned> scanned_;
+  std::vector<const std::uint8_t*> words_;  // its packed ids, if it is among the first looked_up_
+  std::size_t looked_up_ = 0;
+  std::vector<std::size_t> ends_;  // the indices among them at which texts end
+  std::size_t new_words_ = 0;      // the number of new ones among them; for each:
+  std::vector<std::size_t> new_;   // its index among them
   std::vector<NewIds> new_ids_;
   std::vector<WordIds> new_symbols_;  // in symbols_; empty if the word is encoded alone
   std::vector<std::int32_t> symbols_;

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/prefetch.h>
 
 namespace dragoman::tokenizer {
 namespace {
@@ -25,7 +26,7 @@ constexpr double kMaxOccurrences = 4e18;
 /// Prefetches a later word. Sorted words are scattered in memory.
 void prefetch_word(std::span<const WordCount> words, std::size_t i) {
   constexpr std::size_t kWordsAhead = 16;
-  if (i + kWordsAhead < words.size()) __builtin_prefetch(words[i + kWordsAhead].word.data());
+  if (i + kWordsAhead < words.size()) core::prefetch(words[i + kWordsAhead].word.data());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/prefetch.h>
 
 namespace dragoman::tokenizer {
 
@@ -98,10 +99,10 @@ void PairShard::for_each_occurrence(std::int32_t left, std::int32_t right, std::
   // The positions are far apart but known. Without prefetching, waiting for memory would dominate.
   constexpr std::size_t kCellsAhead = 16;
   const std::span<const std::uint32_t> positions = in_order(places);
-  for (std::size_t i = 0; i < std::min(kCellsAhead, positions.size()); ++i) __builtin_prefetch(&cells_[positions[i]]);
+  for (std::size_t i = 0; i < std::min(kCellsAhead, positions.size()); ++i) core::prefetch(&cells_[positions[i]]);
   const std::uint32_t size = length(left);
   for (std::size_t i = 0; i < positions.size(); ++i) {
-    if (i + kCellsAhead < positions.size()) __builtin_prefetch(&cells_[positions[i + kCellsAhead]]);
+    if (i + kCellsAhead < positions.size()) core::prefetch(&cells_[positions[i + kCellsAhead]]);
     if (cells_[positions[i]] == left && cells_[positions[i] + size] == right) body(positions[i]);
   }
 }

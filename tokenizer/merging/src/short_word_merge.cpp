@@ -82,9 +82,7 @@ class Merging {
   static constexpr std::size_t kEnd = kPlaces + 1;
 
   HWY_INLINE std::uint32_t key(std::uint32_t left, std::int32_t a, std::int32_t b) const {
-    const std::uint32_t rank = table_.rank(a, b);
-    table_.prefetch_result(rank);
-    return rank * static_cast<std::uint32_t>(kPlaces) + left - 1;
+    return table_.rank(a, b) * static_cast<std::uint32_t>(kPlaces) + left - 1;
   }
 
   HWY_INLINE void merge(std::uint32_t best) {

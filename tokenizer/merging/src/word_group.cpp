@@ -36,9 +36,7 @@ class GroupMerging {
       rows_.next[place] = static_cast<std::uint16_t>(place + kWords);
       rows_.previous[place] = static_cast<std::uint16_t>(place - kWords);
     }
-    fetch(*words[0]);
     for (std::size_t w = 0; w < count; ++w) {
-      if (w + 1 < count) fetch(*words[w + 1]);
       const WordIds& word = *words[w];
       std::size_t place = kWords + w;
       for (std::size_t i = 0; i + 1 < word.size; ++i, place += kWords) {
@@ -72,10 +70,6 @@ class GroupMerging {
   }
 
  private:
-  /// Prefetches for the next word. The processor's own prefetching does not hide the memory latency.
-  void fetch(const WordIds& word) const {
-    for (std::size_t i = 0; i + 1 < word.size; ++i) table_.prefetch(word.ids[i], word.ids[i + 1]);
-  }
   static Vector crossed(Vector rank, Vector join, Vector before) { return hn::Min(rank, hn::Max(join, before)); }
 
   /// Whether the processor can compress a vector. Highway's substitute reads a table, which GCC copies to the stack for

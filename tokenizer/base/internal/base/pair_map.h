@@ -4,6 +4,7 @@
 
 #include <dragoman/core/hash.h>
 #include <dragoman/core/huge_pages.h>
+#include <dragoman/core/prefetch.h>
 
 namespace dragoman::tokenizer {
 
@@ -43,7 +44,7 @@ class PairMap {
     return slot.key == key ? &slot.value : nullptr;
   }
   /// Prefetches the first slot that at() will read.
-  void prefetch(std::uint64_t key) const noexcept { __builtin_prefetch(&slots_[home(key)]); }
+  void prefetch(std::uint64_t key) const noexcept { core::prefetch(&slots_[home(key)]); }
   std::size_t size() const noexcept { return size_; }
   template <class Visit>
   void for_each(Visit&& visit) const {

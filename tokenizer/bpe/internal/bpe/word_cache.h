@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <dragoman/core/huge_pages.h>
+#include <dragoman/core/prefetch.h>
 
 namespace dragoman::tokenizer {
 
@@ -69,7 +70,11 @@ class RecentWords {
 
   RecentWords() : sets_(kFirstSets), forgotten_(kFirstSets) {}
 
-  void prefetch(std::uint64_t hash) const noexcept { __builtin_prefetch(&sets_[hash & mask()]); }
+  void prefetch(std::uint64_t hash) const noexcept {
+    constexpr std::size_t kCacheLine = 64;
+    const auto* set = reinterpret_cast<const char*>(&sets_[hash & mask()]);
+    for (std::size_t at = 0; at < sizeof(Set); at += kCacheLine) core::prefetch(set + at);
+  }
   /// Returns the packed ids of a word that is not empty, or `otherwise`. They are valid until the next insert().
   const std::uint8_t* find(std::uint64_t hash, const Key& key, const std::uint8_t* otherwise) const noexcept {
     const Set& set = sets_[hash & mask()];
@@ -121,11 +126,12 @@ class WordCache {
   using Long = RecentWords<4>;
   static constexpr std::size_t kMaxBytes = Long::kKeyBytes;  ///< of packed ids
 
-  /// Returns whether prefetch() is worth its cost.
-  bool is_large() const noexcept { return short_.capacity() > std::size_t{1} << 12; }
-  /// Prefetches the data that find() will read if the word is short.
+  /// Begins to load what find() will read.
   void prefetch(std::string_view word, const WordKey& key) const noexcept {
-    if (word.size() <= WordKey::kInlineBytes) short_.prefetch(key.hash);
+    if (word.size() <= WordKey::kInlineBytes)
+      short_.prefetch(key.hash);
+    else if (word.size() <= kLongest)
+      long_.prefetch(hash_of(key_of_long(word)));
   }
   /// Returns the packed ids of a word that is not empty, or `otherwise`. They are valid until the next insert(). `key`
   /// must be the word's key if it is short, and is ignored otherwise.

@@ -40,12 +40,6 @@ class MergeTable {
     const std::uint64_t there = slots_[place(pair, 1)] ^ (pair << kRankBits);
     return static_cast<std::uint32_t>(std::min({here, there, std::uint64_t{kNoRank}}));
   }
-  /// Prefetches the data that rank() will read.
-  void prefetch(std::int32_t left, std::int32_t right) const noexcept {
-    const std::uint64_t pair = pack(left, right);
-    __builtin_prefetch(&slots_[place(pair, 0)]);
-    __builtin_prefetch(&slots_[place(pair, 1)]);
-  }
   std::int32_t result(std::uint32_t rank) const noexcept {
     return results_.empty() ? first_result_ + static_cast<std::int32_t>(rank) : results_[rank];
   }
@@ -57,11 +51,6 @@ class MergeTable {
   }
   bool may_join(std::int32_t left, std::int32_t right) const noexcept {
     return joins_[join_place(left, right)] != kNoJoin;
-  }
-  /// Accepts any rank, including kNoRank, which is outside the list. The address is therefore computed as an integer.
-  void prefetch_result(std::uint32_t rank) const noexcept {
-    const auto address = reinterpret_cast<std::uintptr_t>(results_.data()) + rank * sizeof(std::int32_t);
-    __builtin_prefetch(reinterpret_cast<const void*>(address));
   }
 
  private:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <dragoman/core/huge_pages.h>
+#include <dragoman/core/prefetch.h>
 
 namespace dragoman::tokenizer {
 
@@ -45,7 +46,7 @@ class WordTable {
   /// Adds `count` (at least 1) to a word that is not empty. `key` must be its WordKey.
   void add(std::string_view word, const WordKey& key, std::uint64_t count);
   /// Prefetches the first entry that add() will read.
-  void prefetch(const WordKey& key) const noexcept { __builtin_prefetch(&entries_[key.hash & mask()]); }
+  void prefetch(const WordKey& key) const noexcept { core::prefetch(&entries_[key.hash & mask()]); }
   /// Removes a word.
   void remove(std::string_view word, const WordKey& key) noexcept;
   /// Calls visit(word, count) for every word, in no particular order. The words refer to memory of this table.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <dragoman/core/prefetch.h>
+
 namespace dragoman::backend::cpu {
 
 /// Prefetches memory into the first-level cache part by part while other work is done. A model's packed weights do not
@@ -19,7 +21,7 @@ class Prefetch {
 
   void part(std::int64_t number) const {
     const std::int64_t end = std::min(bytes_, (number + 1) * part_);
-    for (std::int64_t at = number * part_; at < end; at += kLine) __builtin_prefetch(begin_ + at);
+    for (std::int64_t at = number * part_; at < end; at += kLine) core::prefetch(begin_ + at);
   }
 
  private:
