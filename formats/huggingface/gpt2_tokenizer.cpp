@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
@@ -79,8 +77,8 @@ class SpecialTokens {
 
  private:
   tokenizer::BpeDefinition& definition_;
-  std::unordered_map<std::string, std::int32_t, core::TextHash> ids_;
-  std::unordered_set<std::int32_t> added_;
+  core::TextMap<std::int32_t> ids_;
+  core::IntegerSet<std::int32_t> added_;
 };
 
 }  // namespace

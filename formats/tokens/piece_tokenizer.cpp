@@ -1,10 +1,9 @@
 #include "tokens/piece_tokenizer.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/core/quote.h>
@@ -109,7 +108,7 @@ class PieceTokenizer final : public tokenizer::Tokenizer {
 
   std::vector<std::string> pieces_;
   std::vector<bool> special_;
-  std::unordered_map<std::string, std::int32_t, core::TextHash, std::equal_to<>> ids_;
+  core::TextMap<std::int32_t> ids_;
   std::int32_t unknown_ = 0;
 };
 

@@ -5,6 +5,7 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
@@ -61,7 +62,7 @@ Vocabulary Vocabulary::read_fairseq(const std::filesystem::path& path) {
   constexpr std::string_view kOverwrite = " #fairseq:overwrite";
   std::vector<std::string> pieces{"<s>", "<pad>", "</s>", "<unk>"};
   const std::size_t special = pieces.size();
-  std::unordered_map<std::string, std::size_t, core::TextHash, std::equal_to<>> places;
+  core::TextMap<std::size_t> places;
   for (std::size_t i = 0; i < special; ++i) places.emplace(pieces[i], i);
   std::size_t number = 0;
   for (std::string& line : lines_of(path)) {

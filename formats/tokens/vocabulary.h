@@ -5,10 +5,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 
 namespace dragoman::imports {
 
@@ -49,7 +48,7 @@ class Vocabulary {
   std::string name_;
   std::size_t listed_ = 0;  ///< in the file; the others were added
   std::vector<std::string> pieces_;
-  std::unordered_map<std::string, std::int32_t, core::TextHash, std::equal_to<>> ids_;
+  core::TextMap<std::int32_t> ids_;
 };
 
 }  // namespace dragoman::imports

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <unordered_map>
 #include <unordered_set>
 
 #include <fmt/format.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/quote.h>
 
 namespace dragoman::imports {
@@ -269,7 +269,7 @@ class PickleMachine {
   std::size_t opcode_at_ = 0;
   std::vector<Ref> stack_;
   std::vector<std::size_t> marks_;
-  std::unordered_map<std::uint32_t, Ref> memo_;
+  core::IntegerMap<std::uint32_t, Ref> memo_;
   std::unordered_set<PickleRef> namespaces_;
 };
 

@@ -4,9 +4,9 @@
 #include <array>
 #include <initializer_list>
 #include <string>
-#include <unordered_map>
 
 #include <dragoman/core/ascii.h>
+#include <dragoman/core/hash_tables.h>
 
 namespace dragoman::markup {
 namespace {
@@ -34,9 +34,9 @@ const std::initializer_list<Names> kRoles = {
     {Role::kHidden, {"script", "style", "template"}},
     {Role::kUntouchedBlock, {"listing", "plaintext", "pre", "xmp"}}};
 
-const std::unordered_map<std::string_view, Role>& roles() {
+const core::TextMap<Role, std::string_view>& roles() {
   static const auto all = [] {
-    std::unordered_map<std::string_view, Role> map;
+    core::TextMap<Role, std::string_view> map;
     for (const Names& group : kRoles)
       for (const std::string_view name : group.names) map.emplace(name, group.role);
     return map;

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <unordered_map>
 
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::markup {
@@ -16,7 +16,7 @@ struct NamedReference {
   bool needs_semicolon = true;
 };
 
-using NamedReferences = std::unordered_map<std::string_view, NamedReference>;
+using NamedReferences = core::TextMap<NamedReference, std::string_view>;
 
 constexpr std::size_t kLongestReference = 32;
 

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_map>
 
 #include <dragoman/core/ascii.h>
+#include <dragoman/core/hash_tables.h>
 
 namespace dragoman::markup {
 namespace {
@@ -100,7 +100,7 @@ class Matcher {
   std::vector<std::uint32_t> names_;  ///< number of the name of each open tag
   std::vector<std::uint32_t> stack_;
   std::vector<std::size_t> open_;  ///< open elements of each name
-  std::unordered_map<std::string, std::uint32_t> numbers_;
+  core::TextMap<std::uint32_t> numbers_;
 };
 
 class StructureFinder {

@@ -73,6 +73,12 @@ std::string pairs_of_pairs(std::string_view /*seed*/, std::size_t size) {
   return torch_file("}" + pickled("pairs") + "K\1" + remember(0) + pairs + "s");
 }
 
+std::string remembered_values(std::size_t count, std::uint64_t factor) {
+  std::string values;
+  for (std::size_t i = 0; i < count; ++i) values += "K\1" + remember(i * factor) + "0";
+  return torch_file(values + "}");
+}
+
 std::string nested_lists(std::string_view /*seed*/, std::size_t size) {
   return torch_file("}" + pickled("lists") + std::string(size / 2, ']') + std::string(size / 2 - 1, 'a') + "s");
 }

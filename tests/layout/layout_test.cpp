@@ -239,6 +239,21 @@ TEST_F(Layout, MemoryIsPrefetchedByOneFunction) {
   }
 }
 
+/// Keys of files and strangers are hashed with the seeds of the process: by the tables of core/hash_tables.h.
+TEST_F(Layout, NoHashTableOfTextsOrIntegersHasAHashThatAnybodyKnows) {
+  const std::regex table(
+      R"(std::unordered_(map|set|multimap|multiset)<(const )?(std::(string|u?int|size_t)|int|char|unsigned))");
+  for (const SourceFile& file : files_) {
+    std::ifstream in(source_folder() / file.path);
+    int number = 0;
+    for (std::string line; std::getline(in, line);) {
+      ++number;
+      EXPECT_FALSE(std::regex_search(line, table))
+          << file.path << ":" << number << ": use core::TextMap, TextSet, IntegerMap or IntegerSet";
+    }
+  }
+}
+
 TEST(OpenedFiles, EachKindIsFound) {
   for (const std::string line :
        {"FILE* f = std::fopen(name, \"w\");", "std::ofstream(path) << text;", "std::ofstream out(path);",

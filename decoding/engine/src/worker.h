@@ -7,8 +7,8 @@
 #include <chrono>
 #include <memory>
 #include <span>
-#include <unordered_map>
 
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/shared_executor.h>
 #include <dragoman/decoding/model_stepper.h>
 
@@ -88,7 +88,7 @@ class Worker final : decoding::SentenceSource, decoding::HypothesisSink {
   WorkerLatencies* latencies_;
   Seat seat_;
   std::unique_ptr<Tools> tools_;
-  std::unordered_map<std::uint64_t, std::unique_ptr<Job>> in_flight_;
+  core::IntegerMap<std::uint64_t, std::unique_ptr<Job>> in_flight_;
   std::uint64_t next_id_ = 0;
   std::chrono::steady_clock::time_point last_step_{};
   /// The jobs of one teacher-forcing batch. All elements are empty between batches.

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <unordered_map>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/hash_tables.h>
 
 namespace dragoman::decoding {
 namespace {
@@ -59,7 +59,7 @@ struct EnsembleStepper::Member {
   Member(const nn::Seq2SeqModel& model, tensor::Context& context) : stepper(model, context) {}
 
   ModelStepper stepper;
-  std::unordered_map<std::int32_t, std::int32_t> slots;  ///< maps slots of the ensemble to slots of the model
+  core::IntegerMap<std::int32_t, std::int32_t> slots;  ///< maps slots of the ensemble to slots of the model
   std::vector<nn::RowRef> rows;
   StepResult result;
 };

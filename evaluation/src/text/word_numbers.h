@@ -2,10 +2,9 @@
 
 #include <cstdint>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/stop_scope.h>
 
 namespace dragoman::evaluation {
@@ -25,7 +24,7 @@ class WordNumbers {
   }
 
  private:
-  std::unordered_map<std::string_view, std::uint32_t, core::TextHash> known_;
+  core::TextMap<std::uint32_t, std::string_view> known_;
 };
 
 }  // namespace dragoman::evaluation

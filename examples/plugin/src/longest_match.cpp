@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/core/utf8.h>
@@ -120,9 +120,9 @@ class LongestMatch final : public tokenizer::Tokenizer {
 
   std::string space_;
   std::vector<std::string> pieces_;
-  std::unordered_map<std::string, std::int32_t> ids_;    ///< by how the list writes them
-  std::unordered_map<std::string, std::int32_t> texts_;  ///< by the text that they stand for
-  std::unordered_map<std::string, std::int32_t> specials_;
+  core::TextMap<std::int32_t> ids_;    ///< by how the list writes them
+  core::TextMap<std::int32_t> texts_;  ///< by the text that they stand for
+  core::TextMap<std::int32_t> specials_;
   std::size_t longest_ = 0;
 };
 

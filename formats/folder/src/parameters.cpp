@@ -8,10 +8,9 @@
 #include <cmath>
 #include <deque>
 #include <limits>
-#include <unordered_set>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/stop_scope.h>
@@ -70,7 +69,7 @@ class Comparison {
  public:
   Comparison(const SafetensorsFile& file, const nn::ParameterStore& store, const Json* configuration)
       : file_(&file), store_(&store) {
-    std::unordered_set<std::string_view, core::TextHash> wanted;
+    core::TextSet<std::string_view> wanted;
     for (const nn::Parameter& parameter : store.all()) {
       wanted.insert(parameter.name);
       compare(parameter, configuration);

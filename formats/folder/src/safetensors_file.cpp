@@ -4,12 +4,11 @@
 #include "safetensors_header.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include <fmt/ranges.h>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/quote.h>
 
 namespace dragoman::formats {
@@ -36,7 +35,7 @@ struct SafetensorsFile::State {
   std::unique_ptr<const MappedFile> mapping;
   std::span<const std::byte> bytes;
   SafetensorsHeader header;
-  std::unordered_map<std::string_view, const StoredTensor*, core::TextHash> by_name;
+  core::TextMap<const StoredTensor*, std::string_view> by_name;
 };
 
 SafetensorsFile SafetensorsFile::open(const std::filesystem::path& path) {

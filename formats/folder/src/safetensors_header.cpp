@@ -5,13 +5,12 @@
 #include <bit>
 #include <cstring>
 #include <limits>
-#include <unordered_set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/tracked_iterator.h>
@@ -215,7 +214,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   std::uint64_t data_begin_;
   std::uint64_t data_bytes_;
   SafetensorsHeader header_;
-  std::unordered_set<std::string, core::TextHash> names_;
+  core::TextSet<> names_;
   std::string reason_;
   std::optional<std::uint64_t> syntax_error_at_;
   int depth_ = 0;

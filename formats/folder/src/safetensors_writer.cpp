@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <unordered_set>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/options.h>
 #include <dragoman/core/quote.h>
@@ -30,7 +29,7 @@ std::int64_t element_count(const TensorSpec& spec) {
 }
 
 void check_names(const std::vector<TensorSpec>& tensors) {
-  std::unordered_set<std::string_view, core::TextHash> names{"__metadata__"};
+  core::TextSet<std::string_view> names{"__metadata__"};
   for (const TensorSpec& spec : tensors)
     core::require(names.insert(spec.name).second, ErrorCode::kInvalidArgument,
                   "a file cannot hold two tensors named {} (__metadata__ is taken)", quote(spec.name));

@@ -5,6 +5,7 @@
 
 #include <unicode/uchar.h>
 
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/core/white_space.h>
 
@@ -138,7 +139,7 @@ std::string_view code_of_list(std::string_view language) {
   return language;
 }
 
-void add_words(std::string_view list, std::unordered_set<std::string_view>& words) {
+void add_words(std::string_view list, core::TextSet<std::string_view>& words) {
   while (!list.empty()) {
     const std::string_view word = list.substr(0, list.find(' '));
     words.insert(word);

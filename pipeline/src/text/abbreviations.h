@@ -3,7 +3,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_set>
+
+#include <dragoman/core/hash_tables.h>
 
 namespace dragoman::pipeline {
 
@@ -18,10 +19,10 @@ class Abbreviations {
   bool continues(std::string_view before, std::string_view after) const;
 
  private:
-  std::unordered_set<std::string_view> always_;
-  std::unordered_set<std::string_view> before_numbers_;
-  std::unordered_set<std::string> capitalised_;  ///< entries at the beginning of a sentence
-  std::unordered_set<std::string_view> words_;   ///< single letters that are words
+  core::TextSet<std::string_view> always_;
+  core::TextSet<std::string_view> before_numbers_;
+  core::TextSet<> capitalised_;            ///< entries at the beginning of a sentence
+  core::TextSet<std::string_view> words_;  ///< single letters that are words
   bool has_ordinals_ = false;
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_set>
 #include <utility>
 
 #include <unicode/normalizer2.h>
@@ -11,6 +10,7 @@
 #include <unicode/uscript.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/core/white_space.h>
@@ -149,7 +149,7 @@ std::vector<std::size_t> Glossary::find(std::string_view text) const {
   });
   std::ranges::sort(matches, {}, &Match::begin);
   std::vector<std::size_t> found;
-  std::unordered_set<std::size_t> known;
+  core::IntegerSet<std::size_t> known;
   for (const Match& match : matches)
     if (known.insert(match.entry).second) found.push_back(match.entry);
   return found;

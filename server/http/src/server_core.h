@@ -11,7 +11,7 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/server/http_server.h>
 
 namespace dragoman::server::http {
@@ -49,7 +49,7 @@ struct ServerCore {
   std::condition_variable removed;
   bool ended = false;
   std::unordered_map<Connection*, std::weak_ptr<Connection>> connections;
-  std::unordered_map<std::string, std::size_t, core::TextHash, std::equal_to<>> per_address;
+  core::TextMap<std::size_t> per_address;
 };
 
 }  // namespace dragoman::server::http

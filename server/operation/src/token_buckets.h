@@ -6,9 +6,8 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 
 namespace dragoman::server {
 
@@ -34,7 +33,7 @@ class TokenBuckets {
   const std::size_t most_callers_;
   mutable std::mutex mutex_;
   std::list<Bucket> buckets_;  ///< the last used one first
-  std::unordered_map<std::string_view, std::list<Bucket>::iterator, core::TextHash, std::equal_to<>> by_caller_;
+  core::TextMap<std::list<Bucket>::iterator, std::string_view> by_caller_;
 };
 
 }  // namespace dragoman::server

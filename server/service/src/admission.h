@@ -6,9 +6,9 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/server/translation_service.h>
 
 namespace dragoman::server {
@@ -44,7 +44,7 @@ class Admission {
 
   const std::size_t most_;
   mutable std::mutex mutex_;
-  std::unordered_map<std::string, std::size_t> by_caller_;
+  core::TextMap<std::size_t> by_caller_;
   std::size_t inside_ = 0;
   std::size_t requests_ = 0;
   std::uint64_t requests_done_ = 0;

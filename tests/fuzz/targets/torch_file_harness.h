@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <unordered_set>
 #include <vector>
 
 namespace dragoman::fuzz {
@@ -33,6 +34,15 @@ inline bool exercise_torch_file(std::string_view bytes) {
   });
 }
 
+/// Values that are remembered under numbers that share a bucket of a hash table whose hash is the number.
+inline std::string colliding_numbers(std::string_view /*seed*/, std::size_t size) {
+  constexpr std::size_t kMost = 50000;  // of numbers of 32 bits
+  const std::size_t count = std::min(size / 8, kMost);
+  std::unordered_set<std::size_t> table;
+  for (std::size_t i = 0; i < count; ++i) table.insert(i);
+  return remembered_values(count, table.bucket_count());
+}
+
 inline Target torch_file_target() {
   return {
       .name = "torch_file",
@@ -41,6 +51,7 @@ inline Target torch_file_target() {
       .growths = {{"tensors of one storage", "state.pt", tensors_of_one_storage},
                   {"references to one text", "state.pt", references_to_one_text},
                   {"pairs of pairs", "state.pt", pairs_of_pairs},
+                  {"colliding numbers", "state.pt", colliding_numbers},
                   {"nested lists", "state.pt", nested_lists},
                   {"many keys", "state.pt", many_keys},
                   {"many storages", "state.pt", many_storages},

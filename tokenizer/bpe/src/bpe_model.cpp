@@ -158,10 +158,11 @@ void BpeModel::index_characters() {
   for (std::size_t i = 0; i < definition_->pieces.size(); ++i) {
     const std::string& piece = definition_->pieces[i];
     const core::DecodedCharacter c = core::decode_utf8(piece, 0);
-    if (vocabulary_.find(piece) < 0) continue;
-    if (c.length == piece.size()) characters_.set(c.code_point, static_cast<std::int32_t>(i));
-    if (suffix_is_attached_ && piece.substr(c.length) == suffix_)
-      final_characters_.set(c.code_point, static_cast<std::int32_t>(i));
+    const bool is_character = c.length == piece.size();
+    const bool is_final = suffix_is_attached_ && std::string_view(piece).substr(c.length) == suffix_;
+    if ((!is_character && !is_final) || vocabulary_.find(piece) < 0) continue;
+    if (is_character) characters_.set(c.code_point, static_cast<std::int32_t>(i));
+    if (is_final) final_characters_.set(c.code_point, static_cast<std::int32_t>(i));
   }
 }
 

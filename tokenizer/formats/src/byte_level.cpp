@@ -7,12 +7,11 @@
 
 #include <algorithm>
 #include <numeric>
-#include <unordered_map>
 
 #include <nlohmann/json.hpp>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/json.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
@@ -88,7 +87,7 @@ class MergeReader {
   }
 
   const std::string& name_;
-  std::unordered_map<std::string, std::int32_t, core::TextHash> ids_;
+  core::TextMap<std::int32_t> ids_;
 };
 
 std::vector<bool> made_by_merges(const BpeDefinition& definition) {

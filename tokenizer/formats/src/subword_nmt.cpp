@@ -7,14 +7,12 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <unordered_map>
-#include <unordered_set>
 
 #include <unicode/uchar.h>
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/file.h>
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/core/white_space.h>
@@ -83,7 +81,7 @@ Rule read_rule(std::string_view line, FileKind kind, const std::string& where) {
 
 CodesFile read_lines(std::string_view text, FileKind kind, const std::string& name) {
   CodesFile file;
-  std::unordered_map<std::string, std::size_t, core::TextHash> known;
+  core::TextMap<std::size_t> known;
   while (text.ends_with('\n')) text.remove_suffix(1);
   const auto lines = split_at(text, '\n');
   std::size_t first = 0;
@@ -166,12 +164,12 @@ class DefinitionBuilder {
   }
 
   BpeDefinition definition_;
-  std::unordered_map<std::string, std::int32_t, core::TextHash> ids_;
+  core::TextMap<std::int32_t> ids_;
 };
 
 // ---- a restricted vocabulary
 
-using Vocabulary = std::unordered_set<std::string, core::TextHash>;
+using Vocabulary = core::TextSet<>;
 
 Vocabulary read_vocabulary(const ReadOptions& options) {
   Vocabulary words;

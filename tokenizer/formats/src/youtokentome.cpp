@@ -6,12 +6,11 @@
 #include <array>
 #include <iterator>
 #include <optional>
-#include <unordered_map>
 
 #include <fmt/ranges.h>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 
@@ -154,7 +153,7 @@ class ModelReader {
   std::size_t at_ = 0;  // the current line; counted from 1 after it was taken
   std::size_t total_ = 0;
   BpeDefinition definition_;
-  std::unordered_map<std::string, std::int64_t, core::TextHash> ids_;
+  core::TextMap<std::int64_t> ids_;
 };
 
 /// Writes a definition; throws Error{kUnsupported} with the reason if the format cannot represent it.

@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/stop_scope.h>
 #include <dragoman/tokenizer/byte_pieces.h>
@@ -44,7 +44,8 @@ ModelPart read_model_options(const JsonPart& model) {
 
 /// Removes repeated merges of a pair. The last one counts, as in the library.
 std::vector<Merge> without_repeated(std::vector<Merge> merges) {
-  std::unordered_set<std::uint64_t> seen;
+  core::IntegerSet<std::uint64_t> seen;
+  seen.reserve(merges.size());
   const auto is_repeated = [&](const Merge& merge) {
     return !seen.insert(std::uint64_t{static_cast<std::uint32_t>(merge.left)} << 32 |
                         static_cast<std::uint32_t>(merge.right))

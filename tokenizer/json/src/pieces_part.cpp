@@ -67,12 +67,10 @@ std::vector<AddedPiece> read_added_tokens(const JsonPart& top, const ListedPiece
   std::vector<AddedPiece> added;
   if (top.is_null("added_tokens")) return added;
   std::set<std::string> seen;
-  std::set<std::int32_t> listed_ids;
-  core::StopCheck check("opening a tokenizer");
-  for (const auto& [piece, id] : listed.all()) {
-    check(200);
-    listed_ids.insert(id);
-  }
+  std::vector<std::int32_t> listed_ids;
+  for (const auto& [piece, id] : listed.all()) listed_ids.push_back(id);
+  core::check_stop("opening a tokenizer");
+  std::ranges::sort(listed_ids);
   auto next = static_cast<std::int32_t>(listed.all().size());
   for (std::size_t i = 0; i < top.array("added_tokens").size(); ++i) {
     const JsonPart token = element(top, "added_tokens", i);
@@ -85,7 +83,7 @@ std::vector<AddedPiece> read_added_tokens(const JsonPart& top, const ListedPiece
     require(!in_vocabulary || listed_id == stored_id, ErrorCode::kBadInput, "{}: {} has another id in the vocabulary",
             token.where(), Quoted{content});
     const std::int32_t id = in_vocabulary ? listed_id : next++;
-    require(in_vocabulary || !listed_ids.contains(id), ErrorCode::kUnsupported,
+    require(in_vocabulary || !std::ranges::binary_search(listed_ids, id), ErrorCode::kUnsupported,
             "{}: the library tokenizers gives {} the id {}, which a piece of the vocabulary has already; number the "
             "vocabulary without a gap",
             token.where(), Quoted{content}, id);

@@ -72,6 +72,7 @@ class DocumentReader {
 
   void read_vocabulary(const simdjson::dom::object& vocabulary) {
     document_.vocabulary.clear();
+    document_.vocabulary.reserve(vocabulary.size());
     core::StopCheck check("opening a tokenizer");
     for (const auto [piece, value] : vocabulary) {
       check(50);

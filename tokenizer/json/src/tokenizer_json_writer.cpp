@@ -11,13 +11,19 @@
 
 #include <dragoman/core/error.h>
 #include <dragoman/core/json.h>
+#include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
+/// Returns the text as a string of JSON. Most pieces need no escapes; a tree for each would take most of the time of
+/// writing.
 std::string quote(const std::string& text) {
+  const auto is_plain = [](unsigned char c) { return c >= ' ' && c != '"' && c != '\\'; };
+  if (std::ranges::all_of(text, is_plain) && core::find_invalid_utf8(text) == std::string::npos)
+    return '"' + text + '"';
   return OrderedJson(text).dump();
 }
 

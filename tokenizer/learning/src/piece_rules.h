@@ -6,10 +6,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 
 namespace dragoman::tokenizer {
 
@@ -37,7 +36,7 @@ class PieceRules {
   const LearnUnigramOptions& options_;
   std::span<const char32_t> alphabet_;
   std::vector<Character> characters_;  // by symbol
-  std::unordered_set<std::string_view, core::TextHash> reserved_;
+  core::TextSet<std::string_view> reserved_;
 };
 
 }  // namespace dragoman::tokenizer

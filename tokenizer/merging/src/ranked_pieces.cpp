@@ -9,9 +9,9 @@
 #include <queue>
 #include <span>
 #include <tuple>
-#include <unordered_map>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 
@@ -120,8 +120,8 @@ class PieceMerging {
 void order_tied(std::span<const Merge> better, std::span<Merge> tied, const RankedPieces& pieces,
                 const std::string& name) {
   constexpr std::size_t kMaxEdges = std::size_t{1} << 22;
-  std::unordered_map<std::int32_t, std::vector<std::size_t>> by_left;
-  std::unordered_map<std::int32_t, std::size_t> by_result;
+  core::IntegerMap<std::int32_t, std::vector<std::size_t>> by_left;
+  core::IntegerMap<std::int32_t, std::size_t> by_result;
   for (std::size_t i = 0; i < tied.size(); ++i) {
     by_left[tied[i].left].push_back(i);
     by_result.emplace(tied[i].result, i);

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <map>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/utf8.h>
 
 namespace dragoman::tokenizer {
@@ -156,7 +156,7 @@ void append_unit(std::string& bytes, std::uint32_t unit) {
 std::string build_character_map(const CharacterRules& rules) {
   if (rules.empty()) return {};
   std::string replacements;
-  std::unordered_map<std::string, std::uint32_t> places;
+  core::TextMap<std::uint32_t> places;
   std::vector<MapKey> keys;
   for (const auto& [source, target] : rules) {
     const std::string text = to_utf8(target);

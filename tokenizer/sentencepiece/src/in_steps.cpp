@@ -6,10 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_set>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 
@@ -50,7 +49,7 @@ bool is_made_from_text(const UnigramPiece& piece) {
   return piece.type == Type::kNormal || piece.type == Type::kUserDefined;
 }
 
-using Texts = std::unordered_set<std::string_view, core::TextHash>;
+using Texts = core::TextSet<std::string_view>;
 
 Texts texts_from_text(const UnigramDefinition& definition) {
   Texts texts;

@@ -12,10 +12,9 @@
 #include "sentencepiece_unigram.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/bpe_tokenizer.h>
@@ -92,7 +91,7 @@ std::vector<std::int64_t> rank_scores(const std::vector<StoredPiece>& pieces) {
   return ranks;
 }
 
-using CharacterIds = std::unordered_map<std::string_view, std::int32_t, core::TextHash>;
+using CharacterIds = core::TextMap<std::int32_t, std::string_view>;
 
 /// Returns whether a piece contains an unknown character. The library produces an unused piece with an unknown
 /// character too, and splits it again. The effect is as if the piece did not exist, since no used piece contains that

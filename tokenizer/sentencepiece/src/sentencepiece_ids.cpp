@@ -7,12 +7,10 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 
@@ -25,8 +23,8 @@ using core::require;
 using Model = SentencePieceModel;
 using namespace model_fields;
 using StoredPiece = Model::Piece;
-using TextSet = std::unordered_set<std::string_view, core::TextHash>;
-using PlaceByText = std::unordered_map<std::string_view, std::size_t, core::TextHash>;
+using TextSet = core::TextSet<std::string_view>;
+using PlaceByText = core::TextMap<std::size_t, std::string_view>;
 
 /// The field numbers in trainer_spec for a special piece: its id, and its text.
 struct SpecialFields {

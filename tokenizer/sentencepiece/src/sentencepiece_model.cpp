@@ -1,9 +1,9 @@
 #include "sentencepiece/sentencepiece_model.h"
 
 #include <cmath>
-#include <unordered_set>
 
 #include <dragoman/core/error.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/tokenizer/byte_pieces.h>
 
@@ -91,7 +91,7 @@ void check_library_opens(const SentencePieceModel& model) {
     require(condition, ErrorCode::kUnsupported, "the SentencePiece library would not open the model: {} {}",
             Quoted{text}, reason);
   };
-  std::unordered_set<std::string_view> texts;
+  core::TextSet<std::string_view> texts;
   std::size_t bytes = 0;
   std::size_t unknown = 0;
   for (const Model::Piece& piece : model.pieces) {

@@ -47,11 +47,7 @@ inline std::uint64_t hash_bytes(std::string_view bytes) noexcept {
   return hash_integers(lanes[0] ^ hash, lanes[1]);
 }
 
-/// The hash for std::unordered_map and std::unordered_set whose keys come from files. std::hash is the same in every
-/// process and can be attacked.
-///
-///     std::unordered_map<std::string, int, TextHash, std::equal_to<>> counts;
-///     ++counts["Haus"];
+/// The hash of the tables in hash_tables.h.
 struct TextHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const noexcept { return hash_bytes(text); }

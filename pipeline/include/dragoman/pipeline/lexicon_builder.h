@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include <dragoman/core/file.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/decoding/shortlist.h>
 #include <dragoman/pipeline/aligner.h>
 #include <dragoman/tokenizer/tokenizer.h>
@@ -49,8 +49,8 @@ class LexiconBuilder {
   const tokenizer::Tokenizer* source_;
   const tokenizer::Tokenizer* target_;
   AlignmentUnit unit_;
-  std::unordered_map<std::uint64_t, std::uint64_t> links_;  ///< by source id * 2^32 + target id
-  std::vector<std::uint64_t> targets_;                      ///< number of occurrences of each piece
+  core::IntegerMap<std::uint64_t, std::uint64_t> links_;  ///< by source id * 2^32 + target id
+  std::vector<std::uint64_t> targets_;                    ///< number of occurrences of each piece
 };
 
 }  // namespace dragoman::pipeline

@@ -3,7 +3,8 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+
+#include <dragoman/core/hash_tables.h>
 
 namespace dragoman::pipeline {
 
@@ -22,12 +23,7 @@ class UnknownDictionary {
   std::size_t size() const noexcept { return words_.size(); }
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>()(text); }
-  };
-
-  std::unordered_map<std::string, std::string, Hash, std::equal_to<>> words_;
+  core::TextMap<std::string> words_;
 };
 
 }  // namespace dragoman::pipeline

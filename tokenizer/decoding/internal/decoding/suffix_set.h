@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 
 namespace dragoman::tokenizer {
 
@@ -28,7 +27,7 @@ class SuffixSet {
   }
 
  private:
-  std::unordered_set<std::string, core::TextHash, std::equal_to<>> texts_;
+  core::TextSet<> texts_;
   std::vector<std::size_t> lengths_;  // ascending
 };
 

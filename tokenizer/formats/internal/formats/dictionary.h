@@ -4,10 +4,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 
 namespace dragoman::tokenizer {
 
@@ -16,7 +15,7 @@ struct Dictionary {
   std::vector<std::string> pieces;  ///< by id
   std::vector<bool> special;        ///< by id
   std::int32_t unknown = -1;
-  std::unordered_map<std::string, std::int32_t, core::TextHash> ids;
+  core::TextMap<std::int32_t> ids;
 
   /// Returns the id of a piece, or of the unknown piece.
   std::int32_t find(const std::string& piece) const {

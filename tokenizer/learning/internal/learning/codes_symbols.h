@@ -8,10 +8,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 
 namespace dragoman::tokenizer {
 
@@ -58,7 +57,7 @@ class SymbolNames {
 
  private:
   std::deque<std::string> names_;  // its strings never move
-  std::unordered_map<std::string_view, std::int32_t, core::TextHash> ids_;
+  core::TextMap<std::int32_t, std::string_view> ids_;
 };
 
 /// The distinct words of a corpus as symbols. Merges make their number smaller.

@@ -9,10 +9,9 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/log.h>
 #include <dragoman/tokenizer/bpe_definition.h>
 
@@ -37,7 +36,7 @@ class MergeLearner {
   std::size_t wanted_;
   std::size_t max_piece_length_;
   std::function<bool(std::string_view)> may_be_piece_;
-  std::unordered_map<std::string, std::int32_t, core::TextHash> ids_;
+  core::TextMap<std::int32_t> ids_;
   std::vector<bool> reserved_;  // by id of the first pieces: merges must not produce the piece
 };
 

@@ -9,12 +9,10 @@
 #include <optional>
 #include <set>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/quote.h>
 #include <dragoman/core/utf8.h>
 
@@ -111,7 +109,7 @@ std::vector<Role> roles(const BpeDefinition& definition) {
 std::vector<std::int32_t> add_pieces(BpeDefinition& definition, const BpeDefinition& second) {
   const std::vector<Role> first_roles = roles(definition);
   const std::vector<Role> second_roles = roles(second);
-  std::unordered_map<std::string, std::int32_t, core::TextHash> known;
+  core::TextMap<std::int32_t> known;
   for (std::size_t id = 0; id < definition.pieces.size(); ++id)
     known.emplace(definition.pieces[id], static_cast<std::int32_t>(id));
   std::vector<std::int32_t> new_ids;
@@ -147,7 +145,7 @@ VocabularyEdit extend(const BpeDefinition& definition, const std::vector<std::st
   check_editable(definition);
   VocabularyEdit edit{definition, same_ids(definition.pieces.size())};
   list_added_tokens(edit.definition);
-  const std::unordered_set<std::string_view> known(definition.pieces.begin(), definition.pieces.end());
+  const core::TextSet<std::string_view> known(definition.pieces.begin(), definition.pieces.end());
   const auto add = [&](const std::vector<std::string>& tokens, bool special) {
     for (const std::string& token : tokens)
       require(!known.contains(token), ErrorCode::kInvalidArgument,

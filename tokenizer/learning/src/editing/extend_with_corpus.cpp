@@ -11,11 +11,10 @@
 
 #include <algorithm>
 #include <numeric>
-#include <unordered_set>
 #include <utility>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/byte_pieces.h>
 
@@ -140,7 +139,7 @@ CharacterCounts count_characters(const WordCounts& words) {
 
 /// Like learn_bpe() for all characters: sorted by falling count, then by code point.
 void add_characters(const WordCounts& words, double coverage, BpeDefinition& definition) {
-  const std::unordered_set<std::string, core::TextHash> known(definition.pieces.begin(), definition.pieces.end());
+  const core::TextSet<> known(definition.pieces.begin(), definition.pieces.end());
   const auto counts = count_characters(words).take_sorted();
   for (const char32_t character : choose_alphabet(counts, coverage, std::nullopt)) {
     std::string piece;

@@ -4,10 +4,9 @@
 
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 
 #include <dragoman/core/error.h>
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/core/utf8.h>
 #include <dragoman/tokenizer/byte_pieces.h>
 
@@ -87,8 +86,8 @@ class Derivations {
 
   const BpeDefinition& definition_;
   std::vector<std::vector<std::uint32_t>> makers_;
-  std::unordered_map<std::uint64_t, std::uint32_t, core::IntegerHash> ranks_;
-  std::unordered_map<std::string_view, std::int32_t, core::TextHash> ids_;
+  core::IntegerMap<std::uint64_t, std::uint32_t> ranks_;
+  core::TextMap<std::int32_t, std::string_view> ids_;
 };
 
 /// Returns the pieces that encoding and decoding need, regardless of the text.

@@ -5,9 +5,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/tokenizer/bpe_definition.h>
 #include <dragoman/tokenizer/tokenizer.h>
 #include <dragoman/tokenizer/unigram_tokenizer.h>
@@ -16,7 +15,7 @@ namespace dragoman::tokenizer {
 
 /// The pieces that texts may become, as for `spm_encode --vocabulary`. Other pieces are unused, except single
 /// characters, user-defined symbols and special pieces.
-using VocabularyOfTexts = std::unordered_set<std::string, core::TextHash, std::equal_to<>>;
+using VocabularyOfTexts = core::TextSet<>;
 
 /// Reads a SentencePiece `.model` of type BPE. Ids are positions in the file. Every message begins with `name`. Throws
 /// Error{kBadInput} for a damaged file, and Error{kUnsupported} with the reason for one whose ids cannot be reproduced

@@ -7,10 +7,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 #include <dragoman/ops/types.h>
 
 namespace dragoman::nn {
@@ -167,7 +166,7 @@ class ParameterStore {
   Tensor place(const Tensor& flat, std::int64_t offset, const Parameter& parameter) const;
 
   std::deque<Parameter> parameters_;
-  std::unordered_map<std::string_view, Parameter*, core::TextHash> by_name_;  // keys refer to names in the deque
+  core::TextMap<Parameter*, std::string_view> by_name_;  // keys refer to names in the deque
   tensor::Buffer values_;
   std::shared_ptr<const void> owner_;
   std::function<void(const Tensor&)> release_;

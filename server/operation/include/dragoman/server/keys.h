@@ -4,9 +4,8 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
-#include <dragoman/core/hash.h>
+#include <dragoman/core/hash_tables.h>
 
 namespace dragoman::server {
 
@@ -38,7 +37,7 @@ class Keys {
   std::size_t size() const noexcept { return by_hash_.size(); }
 
  private:
-  std::unordered_map<std::string, Key, core::TextHash, std::equal_to<>> by_hash_;
+  core::TextMap<Key> by_hash_;
 };
 
 /// Makes a key, adds its hash to the file, which need not exist, and returns the key. The key is stored nowhere else: a

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <dragoman/core/hash.h>
+
+namespace dragoman::core {
+
+// Hash tables for keys that come from files or from strangers. std::hash is the same in every process, and that of an
+// integer is the integer: whoever chooses the keys can make each of them collide with all others. The order of the
+// entries differs from process to process.
+
+/// A map from texts, which are found by any string type without a copy. With std::string_view as `Text`, the texts are
+/// stored elsewhere.
+///
+///     TextMap<int> counts;
+///     ++counts["Haus"];
+template <class Value, class Text = std::string>
+using TextMap = std::unordered_map<Text, Value, TextHash, std::equal_to<>>;
+
+template <class Text = std::string>
+using TextSet = std::unordered_set<Text, TextHash, std::equal_to<>>;
+
+template <class Integer, class Value>
+using IntegerMap = std::unordered_map<Integer, Value, IntegerHash>;
+
+template <class Integer>
+using IntegerSet = std::unordered_set<Integer, IntegerHash>;
+
+}  // namespace dragoman::core
