@@ -17,7 +17,7 @@ using core::quote;
 
 /// Returns whether a token of added_tokens.json, which contains only its id, is one that tokenizers of transformers add
 /// themselves and that is not text.
-bool is_usual_token(const HuggingFaceFolder& folder, const std::string& text, const core::TextSet<>& additional) {
+bool is_usual_token(const HuggingFaceFolder& folder, const std::string& text, const core::TextSet& additional) {
   if (is_language_code(text) || additional.contains(text)) return true;
   for (const char* usual : {"<s>", "</s>", "<unk>", "<pad>", "<mask>"})
     if (text == usual) return true;
@@ -59,8 +59,8 @@ std::vector<FolderToken> added_tokens(const HuggingFaceFolder& folder) {
   if (!folder.has("added_tokens.json")) return tokens;
   const Json more = folder.object_of("added_tokens.json");
   const std::vector<std::string> listed = additional_tokens(folder);
-  const core::TextSet<> additional(listed.begin(), listed.end());
-  core::TextSet<> named;
+  const core::TextSet additional(listed.begin(), listed.end());
+  core::TextSet named;
   for (const FolderToken& token : tokens) named.insert(token.text);
   for (const auto& [text, id] : more.items()) {
     if (!id.is_number_integer())

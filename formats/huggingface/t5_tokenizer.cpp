@@ -104,7 +104,7 @@ class T5TokenizerReader {
     const auto own = static_cast<std::int64_t>(list.pieces.size());
     std::vector<FolderToken> beside = added_tokens(folder_);
     if (beside.empty()) beside = usual_sentinels(folder_, own, static_cast<std::int64_t>(size));
-    core::TextSet<> taken;
+    core::TextSet taken;
     for (const tokenizer::ListedPiece& piece : list.pieces) taken.insert(piece.text);
     list.pieces.resize(size);
     for (const FolderToken& token : beside) {
@@ -160,7 +160,7 @@ class T5TokenizerReader {
   }
 
   void add_languages() {
-    core::TextSet<std::string_view> known;  // views of the tokenizer's pieces
+    core::TextViewSet known;  // views of the tokenizer's pieces
     for (std::int32_t id = 0; id < opened_->size(); ++id) {
       const std::string_view code = code_of_tag(opened_->piece(id));
       if (code.empty() || !known.insert(code).second) continue;

@@ -71,7 +71,7 @@ class PieceList {
   std::int64_t size() const { return static_cast<std::int64_t>(texts_.size()); }
 
   /// Embeddings may have rows without a piece, because models are padded to round sizes.
-  RenumberedPieces listed(const core::TextSet<>& control, std::int32_t unknown) const {
+  RenumberedPieces listed(const core::TextSet& control, std::int32_t unknown) const {
     RenumberedPieces list;
     std::size_t made = 0;
     for (const std::string& text : texts_) {
@@ -114,7 +114,7 @@ PieceList read_vocabulary(const HuggingFaceFolder& folder, const char* name, std
 }
 
 /// Inserts the added tokens at their ids, all as control pieces.
-void put_added_tokens(const HuggingFaceFolder& folder, PieceList& pieces, core::TextSet<>& control) {
+void put_added_tokens(const HuggingFaceFolder& folder, PieceList& pieces, core::TextSet& control) {
   for (const FolderToken& token : added_tokens(folder)) {
     pieces.put(token.text, token.id);
     control.insert(token.text);
@@ -217,7 +217,7 @@ class TokenizerReader {
 
   /// Special tokens of the configuration become control pieces, regardless of their texts. Padding belongs to the
   /// source vocabulary, and the decoder's first input to the target vocabulary.
-  void add_special(const PieceList& pieces, bool source, bool target, core::TextSet<>& control) const {
+  void add_special(const PieceList& pieces, bool source, bool target, core::TextSet& control) const {
     std::vector<std::int32_t> ids{sequences().begin, sequences().end};
     if (source) ids.push_back(architecture_.padding);
     if (target) ids.push_back(sequences().decoder_start);
@@ -229,7 +229,7 @@ class TokenizerReader {
   }
 
   tokenizer::TokenizerSpec marian_side(const char* model, PieceList pieces, bool source, bool target) {
-    core::TextSet<> control;
+    core::TextSet control;
     if (source)
       put_added_tokens(folder_, pieces, control);
     else  // their ids are for the source vocabulary; the target vocabulary may have its own
@@ -276,7 +276,7 @@ class TokenizerReader {
     const auto model =
         tokenizer::sentencepiece_pieces(core::read_regular_file(folder_.file(kPegasusPieces), kLongestModel), name);
     PieceList pieces(sequences().source_vocabulary, name);
-    core::TextSet<> control;
+    core::TextSet control;
     put_added_tokens(folder_, pieces, control);
     std::int64_t offset = kOffset;
     if (const auto said = folder_.tokenizer.find("offset"); said != folder_.tokenizer.end())
@@ -362,7 +362,7 @@ class TokenizerReader {
       if (!pieces.text(id).empty()) next = id + 1;
     for (const std::string_view code : language_codes(LanguageCodes::kM2M100))
       pieces.put_if_free(fmt::format("__{}__", code), next++);
-    core::TextSet<> control;
+    core::TextSet control;
     put_added_tokens(folder_, pieces, control);
     for (std::int64_t id = 0; id < pieces.size(); ++id) {
       const std::string_view code = code_within(pieces.text(id), "__", "__");
@@ -379,7 +379,7 @@ class TokenizerReader {
     const auto model =
         tokenizer::sentencepiece_pieces(core::read_regular_file(folder_.file(kPieceModel), kLongestModel), name);
     PieceList pieces(sequences().source_vocabulary, name);
-    core::TextSet<> control;
+    core::TextSet control;
     std::int64_t next = 0;
     for (const char* text : {"<s>", "<pad>", "</s>", "<unk>"}) pieces.put(text, next++);
     for (std::size_t i = 3; i < model.size(); ++i) pieces.put(model[i].text, next++);
@@ -428,7 +428,7 @@ class TokenizerReader {
     read_.languages.languages.emplace_back(std::move(code), std::move(tags));
   }
 
-  void finish_joint(const PieceList& pieces, core::TextSet<>& control) {
+  void finish_joint(const PieceList& pieces, core::TextSet& control) {
     add_special(pieces, true, true, control);
     read_.unknown = pieces.get("<unk>");
     read_.joint = renumbered(folder_.file(kPieceModel), pieces.listed(control, read_.unknown));

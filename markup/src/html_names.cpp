@@ -34,9 +34,9 @@ const std::initializer_list<Names> kRoles = {
     {Role::kHidden, {"script", "style", "template"}},
     {Role::kUntouchedBlock, {"listing", "plaintext", "pre", "xmp"}}};
 
-const core::TextMap<Role, std::string_view>& roles() {
+const core::TextViewMap<Role>& roles() {
   static const auto all = [] {
-    core::TextMap<Role, std::string_view> map;
+    core::TextViewMap<Role> map;
     for (const Names& group : kRoles)
       for (const std::string_view name : group.names) map.emplace(name, group.role);
     return map;

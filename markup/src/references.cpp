@@ -16,7 +16,7 @@ struct NamedReference {
   bool needs_semicolon = true;
 };
 
-using NamedReferences = core::TextMap<NamedReference, std::string_view>;
+using NamedReferences = core::TextViewMap<NamedReference>;
 
 constexpr std::size_t kLongestReference = 32;
 

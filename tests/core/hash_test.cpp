@@ -1,11 +1,11 @@
 #include "dragoman/core/hash.h"
 
 #include "dragoman/core/fingerprint.h"
+#include "dragoman/core/hash_tables.h"
 
 #include <algorithm>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -89,10 +89,34 @@ TEST_F(Hash, TextsThatCollideUnderOneSeedDoNotUnderAnother) {
   EXPECT_GT(places.size(), 800U) << "of 4096 places, 1000 random ones are 890 different ones";
 }
 
-TEST_F(Hash, ServesTheStandardContainers) {
-  std::unordered_map<std::string, int, TextHash> numbers;
-  for (int i = 0; i < 1000; ++i) numbers.emplace(std::to_string(i), i);
-  for (int i = 0; i < 1000; ++i) EXPECT_EQ(numbers.at(std::to_string(i)), i);
+TEST_F(Hash, ServesTablesOfTextsAndIntegers) {
+  TextMap<int> numbers;
+  IntegerMap<int, std::string> spelled;
+  for (int i = -1000; i < 1000; ++i) {
+    numbers.emplace(std::to_string(i), i);
+    spelled.emplace(i, std::to_string(i));
+  }
+  TextViewMap<int> views;
+  for (const auto& [text, number] : numbers) views.emplace(text, number);
+  for (int i = -1000; i < 1000; ++i) {
+    const std::string text = std::to_string(i);
+    EXPECT_EQ(numbers.find(std::string_view(text))->second, i);
+    EXPECT_EQ(views.at(text), i);
+    EXPECT_EQ(spelled.at(i), text);
+  }
+  EXPECT_FALSE(numbers.contains("1000"));
+}
+
+TEST_F(Hash, OfChosenNumbersDoesNotCollide) {
+  IntegerSet<std::uint64_t> table;
+  for (std::uint64_t i = 0; i < 10000; ++i) table.insert(i);
+  const std::uint64_t buckets = table.bucket_count();
+  table.clear();
+  for (std::uint64_t i = 0; i < 10000; ++i) table.insert(i * buckets);  // all in the first bucket by std::hash
+  std::size_t largest = 0;
+  for (std::size_t bucket = 0; bucket < table.bucket_count(); ++bucket)
+    largest = std::max(largest, table.bucket_size(bucket));
+  EXPECT_LT(largest, 20U);
 }
 
 TEST(Fingerprint, IsFnv1a) {

@@ -219,7 +219,10 @@ TEST_P(EveryTarget, CostsGrowAtMostAsItsInputDoes) {
         std::string(growth.name), [&](std::size_t size) { return growth.make(seed, size); }, smallest_size(seed),
         growth.refusal);
   }
-  EXPECT_EQ(table.accepted > 0, target.refuses_growth.empty()) << "add a growth to the harness that the reader accepts";
+  if (target.refuses_growth.empty())
+    EXPECT_GT(table.accepted, 0) << "add a growth to the harness that the reader accepts";
+  else
+    EXPECT_EQ(table.accepted, 0) << "remove refuses_growth: a grown input was accepted";
   RecordProperty("time_growth", fmt::format("{:.2f}", table.time));
   RecordProperty("memory_growth", fmt::format("{:.2f}", table.memory));
   RecordProperty("microseconds_per_byte", fmt::format("{:.3f}", table.microseconds_per_byte));

@@ -239,11 +239,12 @@ TEST_F(Layout, MemoryIsPrefetchedByOneFunction) {
   }
 }
 
-/// Keys of files and strangers are hashed with the seeds of the process: by the tables of core/hash_tables.h.
-TEST_F(Layout, NoHashTableOfTextsOrIntegersHasAHashThatAnybodyKnows) {
-  const std::regex table(
-      R"(std::unordered_(map|set|multimap|multiset)<(const )?(std::(string|u?int|size_t)|int|char|unsigned))");
+/// Keys of files and strangers are hashed with the seeds of the process, by the tables of core/hash_tables.h. Other
+/// tables have addresses as keys, or a structure of our own.
+TEST_F(Layout, NoHashTableHasAHashThatAnybodyKnows) {
+  const std::regex table(R"(std::unordered_\w+\b(?!<(Connection\*|PickleRef>|MatmulKey)))");
   for (const SourceFile& file : files_) {
+    if (file.path == "core/include/dragoman/core/hash_tables.h") continue;
     std::ifstream in(source_folder() / file.path);
     int number = 0;
     for (std::string line; std::getline(in, line);) {

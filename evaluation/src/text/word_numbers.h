@@ -24,7 +24,7 @@ class WordNumbers {
   }
 
  private:
-  core::TextMap<std::uint32_t, std::string_view> known_;
+  core::TextViewMap<std::uint32_t> known_;
 };
 
 }  // namespace dragoman::evaluation

@@ -69,7 +69,7 @@ class Comparison {
  public:
   Comparison(const SafetensorsFile& file, const nn::ParameterStore& store, const Json* configuration)
       : file_(&file), store_(&store) {
-    core::TextSet<std::string_view> wanted;
+    core::TextViewSet wanted;
     for (const nn::Parameter& parameter : store.all()) {
       wanted.insert(parameter.name);
       compare(parameter, configuration);

@@ -35,7 +35,7 @@ struct SafetensorsFile::State {
   std::unique_ptr<const MappedFile> mapping;
   std::span<const std::byte> bytes;
   SafetensorsHeader header;
-  core::TextMap<const StoredTensor*, std::string_view> by_name;
+  core::TextViewMap<const StoredTensor*> by_name;
 };
 
 SafetensorsFile SafetensorsFile::open(const std::filesystem::path& path) {

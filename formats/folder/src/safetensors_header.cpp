@@ -214,7 +214,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   std::uint64_t data_begin_;
   std::uint64_t data_bytes_;
   SafetensorsHeader header_;
-  core::TextSet<> names_;
+  core::TextSet names_;
   std::string reason_;
   std::optional<std::uint64_t> syntax_error_at_;
   int depth_ = 0;

@@ -29,7 +29,7 @@ std::int64_t element_count(const TensorSpec& spec) {
 }
 
 void check_names(const std::vector<TensorSpec>& tensors) {
-  core::TextSet<std::string_view> names{"__metadata__"};
+  core::TextViewSet names{"__metadata__"};
   for (const TensorSpec& spec : tensors)
     core::require(names.insert(spec.name).second, ErrorCode::kInvalidArgument,
                   "a file cannot hold two tensors named {} (__metadata__ is taken)", quote(spec.name));

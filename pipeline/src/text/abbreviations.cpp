@@ -139,7 +139,7 @@ std::string_view code_of_list(std::string_view language) {
   return language;
 }
 
-void add_words(std::string_view list, core::TextSet<std::string_view>& words) {
+void add_words(std::string_view list, core::TextViewSet& words) {
   while (!list.empty()) {
     const std::string_view word = list.substr(0, list.find(' '));
     words.insert(word);
@@ -205,7 +205,7 @@ bool Abbreviations::continues(std::string_view before, std::string_view after) c
   const std::string_view word = last_word(before.substr(0, before.size() - 1));
   if (word.empty() || word.ends_with('.')) return false;
   if (is_initial(word)) return !words_.contains(word);
-  if (always_.contains(word) || capitalised_.contains(std::string(word))) return true;
+  if (always_.contains(word) || capitalised_.contains(word)) return true;
   if (after.front() >= '0' && after.front() <= '9') return before_numbers_.contains(word);
   // "S. 12." has a number of a page.
   const std::size_t begin = static_cast<std::size_t>(word.data() - before.data());

@@ -19,10 +19,10 @@ class Abbreviations {
   bool continues(std::string_view before, std::string_view after) const;
 
  private:
-  core::TextSet<std::string_view> always_;
-  core::TextSet<std::string_view> before_numbers_;
-  core::TextSet<> capitalised_;            ///< entries at the beginning of a sentence
-  core::TextSet<std::string_view> words_;  ///< single letters that are words
+  core::TextViewSet always_;
+  core::TextViewSet before_numbers_;
+  core::TextSet capitalised_;  ///< entries at the beginning of a sentence
+  core::TextViewSet words_;    ///< single letters that are words
   bool has_ordinals_ = false;
 };
 

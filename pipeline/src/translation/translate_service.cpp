@@ -66,8 +66,9 @@ class Run {
       lock.lock();
       ++emitted_;
       begin_next();
+      const bool was_full = is_full();
       bytes_in_flight_ -= finished.weight;
-      changed_.notify_all();
+      if (was_full && !is_full()) changed_.notify_all();
     }
   }
 
@@ -119,9 +120,10 @@ class Run {
     }
   }
 
+  bool is_full() const { return bytes_in_flight_ >= TranslateService::kBytesInFlight; }
   bool wait_for_room() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return aborted_ || bytes_in_flight_ < TranslateService::kBytesInFlight; });
+    changed_.wait(lock, [&] { return aborted_ || !is_full(); });
     return !aborted_;
   }
 
@@ -133,8 +135,7 @@ class Run {
   }
   void leave() {
     const std::lock_guard lock(mutex_);
-    --under_way_;
-    changed_.notify_all();
+    if (--under_way_ == 0) changed_.notify_all();
   }
 
   /// Appends to the beginning of a record. It is passed on immediately if it is the record's turn, otherwise later.
@@ -168,7 +169,7 @@ class Run {
       translations_cut += result.parts_cut;
       translations_lacking_terms += result.parts_lacking_terms;
       finished_.put(ticket, {std::move(result.record), weight});
-      changed_.notify_all();
+      if (finished_.ready()) changed_.notify_all();  // most records finish while an earlier one is unfinished
     } catch (...) {
       abort(std::current_exception());
     }

@@ -33,7 +33,7 @@ class TokenBuckets {
   const std::size_t most_callers_;
   mutable std::mutex mutex_;
   std::list<Bucket> buckets_;  ///< the last used one first
-  core::TextMap<std::list<Bucket>::iterator, std::string_view> by_caller_;
+  core::TextViewMap<std::list<Bucket>::iterator> by_caller_;
 };
 
 }  // namespace dragoman::server

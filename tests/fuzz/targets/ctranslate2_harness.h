@@ -17,8 +17,6 @@ inline bool exercise_ctranslate2(std::string_view bytes) {
       "ctranslate2", put_foreign_files("ctranslate2", bytes, {"model.bin", "config.json", "shared_vocabulary.json"}));
 }
 
-// CTranslate2
-
 inline std::string named(std::string_view name) {
   return little_endian(name.size() + 1, 2) + std::string(name) + '\0';
 }

@@ -3,7 +3,6 @@
 #include "foreign_model.h"
 #include "growth.h"
 #include "stored_zip.h"
-#include "torch_growth.h"
 
 #include <algorithm>
 #include <string>

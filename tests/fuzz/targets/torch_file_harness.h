@@ -1,5 +1,6 @@
 #pragma once
 
+#include "stored_zip.h"
 #include "target.h"
 #include "torch/torch_file.h"
 #include "torch_growth.h"
@@ -36,11 +37,11 @@ inline bool exercise_torch_file(std::string_view bytes) {
 
 /// Values that are remembered under numbers that share a bucket of a hash table whose hash is the number.
 inline std::string colliding_numbers(std::string_view /*seed*/, std::size_t size) {
-  constexpr std::size_t kMost = 50000;  // of numbers of 32 bits
-  const std::size_t count = std::min(size / 8, kMost);
   std::unordered_set<std::size_t> table;
-  for (std::size_t i = 0; i < count; ++i) table.insert(i);
-  return remembered_values(count, table.bucket_count());
+  // The numbers have 32 bits.
+  for (std::size_t i = 0; i < size / 8 && i * table.bucket_count() < std::uint64_t{1} << 32; ++i) table.insert(i);
+  const std::size_t buckets = table.bucket_count();
+  return remembered_values(std::min(table.size(), (std::uint64_t{1} << 32) / buckets), buckets);
 }
 
 inline Target torch_file_target() {

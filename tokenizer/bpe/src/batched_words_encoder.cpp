@@ -5,7 +5,6 @@
 #include "pre_tokenizing/gpt2_word_reader.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 
 #include <dragoman/core/error.h>

@@ -41,7 +41,7 @@ std::string with_spaces_as(std::string_view space, const std::string& token) {
 
 void add_tokens(BpeDefinition& definition, std::span<const std::string> tokens, bool special, std::string_view space) {
   const std::string_view kind = special ? "special token" : "user-defined symbol";
-  core::TextSet<std::string_view> known(definition.pieces.begin(), definition.pieces.end());
+  core::TextViewSet known(definition.pieces.begin(), definition.pieces.end());
   std::vector<std::string> pieces;
   for (const std::string& token : tokens) pieces.push_back(with_spaces_as(space, token));
   for (std::size_t i = 0; i < tokens.size(); ++i) {

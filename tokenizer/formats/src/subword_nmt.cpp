@@ -169,7 +169,7 @@ class DefinitionBuilder {
 
 // ---- a restricted vocabulary
 
-using Vocabulary = core::TextSet<>;
+using Vocabulary = core::TextSet;
 
 Vocabulary read_vocabulary(const ReadOptions& options) {
   Vocabulary words;

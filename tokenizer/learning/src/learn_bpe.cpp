@@ -158,7 +158,7 @@ void add_text_steps(BpeDefinition& definition, const LearnOptions& options) {
 /// skipped.
 CharacterTable add_alphabet(BpeDefinition& definition, const std::vector<char32_t>& alphabet) {
   CharacterTable ids;
-  const core::TextSet<> known(definition.pieces.begin(), definition.pieces.end());
+  const core::TextSet known(definition.pieces.begin(), definition.pieces.end());
   for (const char32_t character : alphabet) {
     std::string piece;
     core::append_utf8(piece, character);

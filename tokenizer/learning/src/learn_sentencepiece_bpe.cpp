@@ -52,7 +52,7 @@ class SentencePieceBpeLearning {
                               [this](const auto& a, const auto& b) { return precedes(a, b); });
     const auto longest = std::min(static_cast<std::size_t>(options_.max_piece_length), kLongestMergedPiece);
     // spm_train does not merge a pair that spells a piece which another pair has produced.
-    core::TextSet<> merged;
+    core::TextSet merged;
     MergeLearner(definition_, wanted, longest, [&](std::string_view piece) {
       return rules.is_valid(symbols_of(piece)) && merged.emplace(piece).second;
     }).run(statistics, progress_, stop_);

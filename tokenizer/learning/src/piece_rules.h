@@ -36,7 +36,7 @@ class PieceRules {
   const LearnUnigramOptions& options_;
   std::span<const char32_t> alphabet_;
   std::vector<Character> characters_;  // by symbol
-  core::TextSet<std::string_view> reserved_;
+  core::TextViewSet reserved_;
 };
 
 }  // namespace dragoman::tokenizer

@@ -129,7 +129,7 @@ std::string files_of(const std::vector<std::filesystem::path>& files) {
 void check_unigram_options(const std::vector<std::filesystem::path>& files, const LearnUnigramOptions& options) {
   require(!files.empty(), ErrorCode::kInvalidArgument, "there is no file to learn from");
   learn_unigram_table().require_in_range(options);
-  core::TextSet<std::string_view> seen;
+  core::TextViewSet seen;
   for (const auto* tokens : {&options.special_tokens, &options.user_symbols}) {
     const bool special = tokens == &options.special_tokens;
     for (const std::string& token : *tokens) {
@@ -230,7 +230,7 @@ void SentencePieceCorpus::choose_characters(const std::vector<WordCount>& words)
   const std::optional<char32_t> mark =
       options_.normalization.escape_spaces ? std::optional(kWordMarkCharacter) : std::nullopt;
   alphabet_ = choose_alphabet(counts.take_sorted(), options_.character_coverage, mark);
-  const core::TextSet<std::string_view> reserved(reserved_.begin(), reserved_.end());
+  const core::TextViewSet reserved(reserved_.begin(), reserved_.end());
   std::erase_if(alphabet_, [&](char32_t character) {
     std::string text;
     core::append_utf8(text, character);

@@ -49,7 +49,7 @@ bool is_made_from_text(const UnigramPiece& piece) {
   return piece.type == Type::kNormal || piece.type == Type::kUserDefined;
 }
 
-using Texts = core::TextSet<std::string_view>;
+using Texts = core::TextViewSet;
 
 Texts texts_from_text(const UnigramDefinition& definition) {
   Texts texts;

@@ -91,7 +91,7 @@ std::vector<std::int64_t> rank_scores(const std::vector<StoredPiece>& pieces) {
   return ranks;
 }
 
-using CharacterIds = core::TextMap<std::int32_t, std::string_view>;
+using CharacterIds = core::TextViewMap<std::int32_t>;
 
 /// Returns whether a piece contains an unknown character. The library produces an unused piece with an unknown
 /// character too, and splits it again. The effect is as if the piece did not exist, since no used piece contains that

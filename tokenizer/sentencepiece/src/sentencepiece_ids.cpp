@@ -23,8 +23,8 @@ using core::require;
 using Model = SentencePieceModel;
 using namespace model_fields;
 using StoredPiece = Model::Piece;
-using TextSet = core::TextSet<std::string_view>;
-using PlaceByText = core::TextMap<std::size_t, std::string_view>;
+using Texts = core::TextViewSet;
+using PlaceByText = core::TextViewMap<std::size_t>;
 
 /// The field numbers in trainer_spec for a special piece: its id, and its text.
 struct SpecialFields {
@@ -92,7 +92,7 @@ class MergeableTexts {
   bool is_neighbour(std::string_view text) const {
     return core::decode_utf8(text, 0).length == text.size() || texts_.contains(text);
   }
-  TextSet texts_;
+  Texts texts_;
 };
 
 /// Returns whether texts may be segmented differently without the piece.

@@ -91,7 +91,7 @@ void check_library_opens(const SentencePieceModel& model) {
     require(condition, ErrorCode::kUnsupported, "the SentencePiece library would not open the model: {} {}",
             Quoted{text}, reason);
   };
-  core::TextSet<std::string_view> texts;
+  core::TextViewSet texts;
   std::size_t bytes = 0;
   std::size_t unknown = 0;
   for (const Model::Piece& piece : model.pieces) {

@@ -27,7 +27,7 @@ class SuffixSet {
   }
 
  private:
-  core::TextSet<> texts_;
+  core::TextSet texts_;
   std::vector<std::size_t> lengths_;  // ascending
 };
 

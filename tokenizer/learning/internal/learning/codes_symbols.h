@@ -57,7 +57,7 @@ class SymbolNames {
 
  private:
   std::deque<std::string> names_;  // its strings never move
-  core::TextMap<std::int32_t, std::string_view> ids_;
+  core::TextViewMap<std::int32_t> ids_;
 };
 
 /// The distinct words of a corpus as symbols. Merges make their number smaller.

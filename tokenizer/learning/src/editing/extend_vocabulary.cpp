@@ -145,7 +145,7 @@ VocabularyEdit extend(const BpeDefinition& definition, const std::vector<std::st
   check_editable(definition);
   VocabularyEdit edit{definition, same_ids(definition.pieces.size())};
   list_added_tokens(edit.definition);
-  const core::TextSet<std::string_view> known(definition.pieces.begin(), definition.pieces.end());
+  const core::TextViewSet known(definition.pieces.begin(), definition.pieces.end());
   const auto add = [&](const std::vector<std::string>& tokens, bool special) {
     for (const std::string& token : tokens)
       require(!known.contains(token), ErrorCode::kInvalidArgument,

@@ -139,7 +139,7 @@ CharacterCounts count_characters(const WordCounts& words) {
 
 /// Like learn_bpe() for all characters: sorted by falling count, then by code point.
 void add_characters(const WordCounts& words, double coverage, BpeDefinition& definition) {
-  const core::TextSet<> known(definition.pieces.begin(), definition.pieces.end());
+  const core::TextSet known(definition.pieces.begin(), definition.pieces.end());
   const auto counts = count_characters(words).take_sorted();
   for (const char32_t character : choose_alphabet(counts, coverage, std::nullopt)) {
     std::string piece;

@@ -87,7 +87,7 @@ class Derivations {
   const BpeDefinition& definition_;
   std::vector<std::vector<std::uint32_t>> makers_;
   core::IntegerMap<std::uint64_t, std::uint32_t> ranks_;
-  core::TextMap<std::int32_t, std::string_view> ids_;
+  core::TextViewMap<std::int32_t> ids_;
 };
 
 /// Returns the pieces that encoding and decoding need, regardless of the text.

@@ -15,7 +15,7 @@ namespace dragoman::tokenizer {
 
 /// The pieces that texts may become, as for `spm_encode --vocabulary`. Other pieces are unused, except single
 /// characters, user-defined symbols and special pieces.
-using VocabularyOfTexts = core::TextSet<>;
+using VocabularyOfTexts = core::TextSet;
 
 /// Reads a SentencePiece `.model` of type BPE. Ids are positions in the file. Every message begins with `name`. Throws
 /// Error{kBadInput} for a damaged file, and Error{kUnsupported} with the reason for one whose ids cannot be reproduced

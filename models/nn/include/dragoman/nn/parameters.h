@@ -166,7 +166,7 @@ class ParameterStore {
   Tensor place(const Tensor& flat, std::int64_t offset, const Parameter& parameter) const;
 
   std::deque<Parameter> parameters_;
-  core::TextMap<Parameter*, std::string_view> by_name_;  // keys refer to names in the deque
+  core::TextViewMap<Parameter*> by_name_;  // keys refer to names in the deque
   tensor::Buffer values_;
   std::shared_ptr<const void> owner_;
   std::function<void(const Tensor&)> release_;
