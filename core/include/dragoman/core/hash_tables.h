@@ -10,9 +10,8 @@
 
 namespace dragoman::core {
 
-// Hash tables for keys that come from files or from strangers. std::hash is the same in every process, and that of an
-// integer is the integer: whoever chooses the keys can make each of them collide with all others. The order of the
-// entries differs from process to process.
+// Hash tables for keys from files and strangers. std::hash has no seed, and maps an integer to itself, so an attacker
+// can choose keys that all collide. The order of the entries differs from process to process.
 
 /// A map from texts, which are found by any string type without a copy.
 ///
